@@ -12,7 +12,7 @@ from ._linear_models import logistic, of_scaled, softmax
 from ._model import Converted, Method, classes_of
 from ._prediction import Finish
 from ._scaling import Scaling
-from ._trees import ClearTree, Trees, of_predictor, of_tree
+from ._trees import ClearTree, Leaves, Trees, of_predictor, of_tree
 
 Values = Sequence["NDArray[np.float64] | None"]
 
@@ -37,10 +37,10 @@ def _regression(
     # Values have a row for each output and one number in it.
     trees = [of_tree(one.tree_, one.tree_.value[:, :, 0]) for one in estimators]
     outputs = Trees([tree for tree, _ in trees], scaling, np.float32)
-    tables = [table for _, table in trees]
+    leaves = [each for _, each in trees]
 
     def finish(values: Values, rows: int) -> NDArray[np.float64]:
-        mean = _summed(tables, values) / len(tables)
+        mean = _summed(leaves, values) / len(leaves)
         return mean[:, 0] if mean.shape[1] == 1 else mean
 
     predict = of_scaled(model, "predict", scaling)
@@ -55,11 +55,11 @@ def tree_classifier(
     """A decision tree whose leaves have shares of classes."""
     shares = _shares(model)
     # Leaves of one class are one answer, which takes fewer bootstraps than one for each leaf.
-    to_class, table = of_tree(model.tree_, shares.argmax(axis=1))
+    to_class, leaves = of_tree(model.tree_, shares.argmax(axis=1))
     classes = Trees([to_class], scaling, np.float32)
 
     def predict(values: Values, rows: int) -> NDArray[Any]:
-        return classes_of(model.classes_, _chosen(table, values[0]))
+        return classes_of(model.classes_, leaves.chosen(values[0]))
 
     return _classifier(model, features, scaling, [model], Method(classes, predict))
 
@@ -80,10 +80,10 @@ def _classifier(
 ) -> Converted:
     trees = [of_tree(one.tree_, _shares(one)) for one in estimators]
     outputs = Trees([tree for tree, _ in trees], scaling, np.float32)
-    tables = [table for _, table in trees]
+    leaves = [each for _, each in trees]
 
     def probabilities(values: Values, rows: int) -> NDArray[np.float64]:
-        return _summed(tables, values) / len(tables)
+        return _summed(leaves, values) / len(leaves)
 
     def most(values: Values, rows: int) -> NDArray[Any]:
         return classes_of(model.classes_, probabilities(values, rows).argmax(axis=1))
@@ -132,7 +132,6 @@ def histogram_boosting(
         )
     start = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
     stages = [[of_predictor(one.nodes) for one in stage] for stage in model._predictors]
-    stages = [[(tree, table.reshape(-1, 1)) for tree, table in stage] for stage in stages]
     if getattr(model, "loss", "") in ("poisson", "gamma"):
         return _boosted(model, features, scaling, start, stages, 1.0, np.float64, np.exp)
     return _boosted(model, features, scaling, start, stages, 1.0, np.float64, _link(False))
@@ -151,7 +150,7 @@ def _boosted(
     features: list[str],
     scaling: Scaling,
     start: NDArray[np.float64],
-    stages: Sequence[Sequence[tuple[ClearTree, NDArray[Any]]]],
+    stages: Sequence[Sequence[tuple[ClearTree, Leaves]]],
     rate: float,
     precise: type[np.float32] | type[np.float64],
     link: Link,
@@ -164,8 +163,8 @@ def _boosted(
     def sums(values: Values, rows: int) -> NDArray[np.float64]:
         # In scikit-learn's order, so that rounding is the same.
         found = np.tile(start.astype(np.float64), (rows, 1))
-        for place, ((_, table), value) in enumerate(zip(flat, values)):
-            found[:, place % each] += rate * _chosen(table, value)[:, 0]
+        for place, ((_, leaves), value) in enumerate(zip(flat, values)):
+            found[:, place % each] += rate * leaves.chosen(value)[:, 0]
         return found
 
     name = type(model).__name__
@@ -223,14 +222,7 @@ def _shares(model: Any) -> NDArray[np.float64]:
     return shares
 
 
-def _chosen(table: NDArray[Any], answers: NDArray[np.float64] | None) -> NDArray[Any]:
-    """The values of answers."""
-    places = np.rint(np.asarray(answers)).astype(np.int64)
-    chosen: NDArray[Any] = table[places]
-    return chosen
-
-
-def _summed(tables: Sequence[NDArray[Any]], values: Values) -> NDArray[np.float64]:
+def _summed(leaves: Sequence[Leaves], values: Values) -> NDArray[np.float64]:
     """The sum of the trees' values, in their order."""
-    chosen = [_chosen(table, value) for table, value in zip(tables, values)]
+    chosen = [each.chosen(value) for each, value in zip(leaves, values)]
     return sum(chosen[1:], chosen[0])

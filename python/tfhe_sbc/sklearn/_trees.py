@@ -6,6 +6,8 @@ comparison of codes that goes the same way for every reading that has a code, an
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Union
@@ -22,6 +24,12 @@ Turn = tuple[bool, int]
 
 #: The most branches on the way to a leaf.
 MOST_DEPTH = 64
+#: The number of values of a block of the shipped parameter set, whose digits have 2 bits. Under other sets trees only cost more.
+BLOCK_VALUES = 16
+#: The most digits of a code.
+MOST_DIGITS = 26
+#: Codes have as many digits as leaves of one digit each need, up to this number: sums of few leaves need no refreshing.
+EASY_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,7 @@ class ClearTree:
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     is_leaf: NDArray[np.bool_]
-    #: The answer of each leaf: a place in a table of values. Any number elsewhere.
+    #: The answer of each leaf: a code of its :class:`Leaves`. Any number elsewhere.
     answers: NDArray[np.int64]
 
 
@@ -194,46 +202,91 @@ def _for_rows(single: _native.Mask, rows: int) -> _native.Mask:
     return single.public([True] * rows) if single.rows is None else single
 
 
-def of_tree(tree: Any, values: NDArray[Any]) -> tuple[ClearTree, NDArray[Any]]:
-    """A tree of scikit-learn, and the values of its answers.
+@dataclass(frozen=True)
+class Leaves:
+    """The values of a tree's leaves, and the codes that stand for them, in the order of the codes."""
+
+    codes: NDArray[np.int64]
+    values: NDArray[Any]
+
+    def chosen(self, answers: NDArray[np.float64] | None) -> NDArray[Any]:
+        """The value for each of the codes that were computed."""
+        places = np.searchsorted(self.codes, np.rint(np.asarray(answers)).astype(np.int64))
+        if (places >= len(self.codes)).any():
+            raise ValueError(
+                "these answers are not those of this model: read them with the model that predicted them"
+            )
+        chosen: NDArray[Any] = self.values[places]
+        return chosen
+
+
+def of_tree(tree: Any, values: NDArray[Any]) -> tuple[ClearTree, Leaves]:
+    """A tree of scikit-learn, and its leaves.
 
     Args:
         tree: the ``tree_`` of a fitted model.
         values: the value of each node: a number or a list of numbers. Only those of leaves matter.
     """
-    is_leaf = tree.children_left == -1
-    answers, table = _answers(values, is_leaf)
+    left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
+    return _with_leaves(tree.feature, tree.threshold, left, right, left == -1, values)
+
+
+def of_predictor(nodes: Any) -> tuple[ClearTree, Leaves]:
+    """A tree of a histogram-based model, from its nodes, and its leaves."""
+    is_leaf = nodes["is_leaf"].astype(np.bool_)
+    left, right, values = nodes["left"], nodes["right"], nodes["value"].reshape(-1, 1)
+    return _with_leaves(nodes["feature_idx"], nodes["num_threshold"], left, right, is_leaf, values)
+
+
+def _with_leaves(
+    features: Any, thresholds: Any, left: Any, right: Any, is_leaf: Any, values: NDArray[Any]
+) -> tuple[ClearTree, Leaves]:
+    different, places, counts = np.unique(
+        values[is_leaf], axis=0, return_inverse=True, return_counts=True
+    )
+    codes = np.empty(len(different), dtype=np.int64)
+    # The more leaves have a value, the fewer digits should its code have.
+    codes[np.argsort(-counts, kind="stable")] = _codes(len(different), _depth(left, right, is_leaf))
+    answers = np.zeros(len(is_leaf), dtype=np.int64)
+    answers[is_leaf] = codes[places.reshape(-1)]
     clear = ClearTree(
-        np.asarray(tree.feature, dtype=np.int64),
-        np.asarray(tree.threshold, dtype=np.float64),
-        np.asarray(tree.children_left, dtype=np.int64),
-        np.asarray(tree.children_right, dtype=np.int64),
+        np.asarray(features, dtype=np.int64),
+        np.asarray(thresholds, dtype=np.float64),
+        np.asarray(left, dtype=np.int64),
+        np.asarray(right, dtype=np.int64),
         np.asarray(is_leaf, dtype=np.bool_),
         answers,
     )
-    return clear, table
+    order = np.argsort(codes)
+    return clear, Leaves(codes[order], different[order])
 
 
-def of_predictor(nodes: Any) -> tuple[ClearTree, NDArray[Any]]:
-    """A tree of a histogram-based model, from its nodes, and the values of its answers."""
-    is_leaf = nodes["is_leaf"].astype(np.bool_)
-    answers, table = _answers(nodes["value"], is_leaf)
-    clear = ClearTree(
-        nodes["feature_idx"].astype(np.int64),
-        nodes["num_threshold"].astype(np.float64),
-        nodes["left"].astype(np.int64),
-        nodes["right"].astype(np.int64),
-        is_leaf,
-        answers,
-    )
-    return clear, table
+def _depth(left: Any, right: Any, is_leaf: NDArray[np.bool_]) -> int:
+    """The most branches on the way to a leaf."""
+    depth, nodes = 0, np.array([0])
+    while True:
+        inner = nodes[~is_leaf[nodes]]
+        if not len(inner):
+            return depth
+        nodes, depth = np.concatenate([left[inner], right[inner]]).astype(np.int64), depth + 1
 
 
-def _answers(
-    values: NDArray[Any], is_leaf: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The place of each leaf's value among the different ones, and these."""
-    table, places = np.unique(values[is_leaf], axis=0, return_inverse=True)
-    answers = np.zeros(len(values), dtype=np.int64)
-    answers[is_leaf] = places.reshape(-1)
-    return answers, table
+def _codes(count: int, depth: int) -> list[int]:
+    """As many codes for the leaves of a tree, those with the fewest digits other than 0 first.
+
+    One bootstrap looks up as many digits of a leaf as its number of branches leaves room for in a block. So codes have no more
+    digits other than 0 than that, and rather more digits in all.
+    """
+    room = max(1, BLOCK_VALUES // (min(depth, BLOCK_VALUES - 1) + 1))
+    while True:
+        for places in range(max(1, min(-(-(count - 1) // 3), EASY_DIGITS)), MOST_DIGITS + 1):
+            weights = range(min(room, places) + 1)
+            if sum(math.comb(places, used) * 3**used for used in weights) >= count:
+                found = (
+                    sum(digit << 2 * place for place, digit in zip(at, digits))
+                    for used in weights
+                    for at in itertools.combinations(range(places), used)
+                    for digits in itertools.product((1, 2, 3), repeat=used)
+                )
+                return list(itertools.islice(found, count))
+        room += 1

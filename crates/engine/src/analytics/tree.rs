@@ -6,6 +6,8 @@
 //! via Linear Functions, ESORICS 2017). One lookup of the cost gives a digit of the leaf's value
 //! or 0, and the answer is the sum of these.
 
+use std::cmp::Reverse;
+
 use super::{AnalyticsError, range_of};
 use crate::circuit::{Block, Circuit};
 use crate::integer::{
@@ -125,9 +127,11 @@ impl Circuit {
     ) -> Result<FheUint, AnalyticsError> {
         let costs = self.leaf_costs(tree, row)?;
         let width = width_of(tree.largest())?;
-        // The sum starts with the value of the most frequent leaf, which then needs no lookup.
+        // The sum starts with the value of the most frequent leaf, which then needs no lookup; of several with the
+        // smallest, so that trees can have leaves whose digits are mostly those of the least.
         let times = |leaf: &Leaf| tree.leaves.iter().filter(|l| l.value == leaf.value).count();
-        let base = tree.leaves.iter().max_by_key(|leaf| times(leaf));
+        let most = |leaf: &&Leaf| (times(leaf), Reverse(leaf.value));
+        let base = tree.leaves.iter().max_by_key(most);
         let base: FheUint = self.clear(base.map_or(0, |leaf| leaf.value), width);
         let mut sums = base.blocks().to_vec();
         for (leaf, cost) in tree.leaves.iter().zip(&costs) {
