@@ -7,6 +7,7 @@
 //! or 0, and the answer is the sum of these.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use super::{AnalyticsError, range_of};
 use crate::circuit::{Block, Circuit};
@@ -37,6 +38,10 @@ pub enum Node {
 pub struct Tree {
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
+    /// All leaves, those of one branch together.
+    last_turns: Vec<LastTurn>,
+    /// The value of the most leaves; of several the smallest.
+    base: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +50,21 @@ struct Leaf {
     /// The branches above the leaf, and for each whether the leaf is on the side below the
     /// threshold.
     path: Vec<(usize, bool)>,
+}
+
+/// The places of the leaves of one branch, with the one below the threshold first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LastTurn {
+    One(usize),
+    Two(usize, usize),
+}
+
+/// The lookup of the digits of leaves.
+struct LeafLookup {
+    /// What is looked up.
+    at: Block,
+    /// For each digit, values of the block and the step of the digit there; there is none elsewhere.
+    steps: Vec<Vec<(i64, i64)>>,
 }
 
 impl Tree {
@@ -80,7 +100,12 @@ impl Tree {
                 }
             }
         }
-        Ok(Self { nodes, leaves })
+        Ok(Self {
+            last_turns: last_turns(&leaves),
+            base: most_frequent(&leaves),
+            nodes,
+            leaves,
+        })
     }
 
     /// The nodes.
@@ -125,37 +150,91 @@ impl Circuit {
         tree: &Tree,
         row: &[Integer<S>],
     ) -> Result<FheUint, AnalyticsError> {
-        let costs = self.leaf_costs(tree, row)?;
+        let below = self.are_below(tree, row)?;
         let width = width_of(tree.largest())?;
         // The sum starts with the value of the most frequent leaf, which then needs no lookup; of several with the
         // smallest, so that trees can have leaves whose digits are mostly those of the least.
-        let times = |leaf: &Leaf| tree.leaves.iter().filter(|l| l.value == leaf.value).count();
-        let most = |leaf: &&Leaf| (times(leaf), Reverse(leaf.value));
-        let base = tree.leaves.iter().max_by_key(most);
-        let base: FheUint = self.clear(base.map_or(0, |leaf| leaf.value), width);
-        let mut sums = base.blocks().to_vec();
-        for (leaf, cost) in tree.leaves.iter().zip(&costs) {
+        let base: FheUint = self.clear(tree.base, width);
+        let steps_to = |leaf: &Leaf| {
             let value: FheUint = self.clear(leaf.value, width);
             let digits = value.blocks().iter().zip(base.blocks());
-            let steps: Vec<_> = digits
-                .map(|(own, base)| {
-                    let step = (own - base).clear_value().unwrap_or(0);
-                    move |cost: i64| if cost == 0 { step } else { 0 }
-                })
-                .collect();
-            let steps: Vec<_> = steps.iter().map(|f| f as &dyn Fn(i64) -> i64).collect();
-            let steps = self.look_up_all(cost, &steps);
-            for (i, (sum, step)) in sums.iter_mut().zip(steps).enumerate() {
-                // At most one term is nonzero, so that all partial sums are digits.
-                let digit = |sum: Block| sum.known_in(0, self.digit_modulus(width, i) - 1);
-                let next = digit(&*sum + &step);
-                *sum = match next.norm_squared() <= self.max_norm_squared() / 4 {
-                    true => next,
-                    false => digit(&self.refresh(sum) + &step),
-                };
+            let steps = digits.map(|(own, base)| (own - base).clear_value().unwrap_or(0));
+            steps.collect::<Vec<i64>>()
+        };
+        let mut sums = base.blocks().to_vec();
+        for turn in &tree.last_turns {
+            for lookup in self.leaf_lookups(tree, *turn, &below, steps_to) {
+                let digits = lookup.steps.iter().map(|steps| {
+                    move |x: i64| {
+                        let found = steps.iter().find(|(value, _)| *value == x);
+                        found.map_or(0, |(_, step)| *step)
+                    }
+                });
+                let digits: Vec<_> = digits.collect();
+                let digits: Vec<_> = digits.iter().map(|f| f as &dyn Fn(i64) -> i64).collect();
+                let found = self.look_up_all(&lookup.at, &digits);
+                for (i, (sum, step)) in sums.iter_mut().zip(found).enumerate() {
+                    // At most one term is nonzero, so that all partial sums are digits.
+                    let digit = |sum: Block| sum.known_in(0, self.digit_modulus(width, i) - 1);
+                    let next = digit(&*sum + &step);
+                    *sum = match next.norm_squared() <= self.max_norm_squared() / 4 {
+                        true => next,
+                        false => digit(&self.refresh(sum) + &step),
+                    };
+                }
             }
         }
         Ok(Integer::new(sums, width))
+    }
+
+    /// Returns the lookups for the leaves of a branch, whose values differ by steps from that which all digits begin with.
+    fn leaf_lookups(
+        &self,
+        tree: &Tree,
+        turn: LastTurn,
+        below: &[Block],
+        steps_to: impl Fn(&Leaf) -> Vec<i64>,
+    ) -> Vec<LeafLookup> {
+        let alone = |leaf: usize| {
+            let leaf = &tree.leaves[leaf];
+            let steps = steps_to(leaf).into_iter().map(|step| vec![(0, step)]);
+            LeafLookup {
+                at: self.path_cost(&leaf.path, below),
+                steps: steps.collect(),
+            }
+        };
+        let (first, second) = match turn {
+            LastTurn::One(leaf) => return vec![alone(leaf)],
+            LastTurn::Two(first, second) => (first, second),
+        };
+        let singles = vec![alone(first), alone(second)];
+        let (first, second) = (&tree.leaves[first], &tree.leaves[second]);
+        let Some((&(branch, _), path)) = first.path.split_last() else {
+            return singles;
+        };
+        // A longer path is counted in parts, which take lookups of their own.
+        let turns = first.path.len() as i64;
+        if 2 * turns > self.block_modulus() || turns > self.max_norm_squared() as i64 {
+            return singles;
+        }
+        // Both leaves of a branch in one lookup: of twice the cost of the branch, plus whether the row is below.
+        let steps = steps_to(first).into_iter().zip(steps_to(second));
+        let steps = steps.map(|(first, second)| vec![(1, first), (0, second)]);
+        let pair = LeafLookup {
+            at: &(&self.path_cost(path, below) * 2) + &below[branch],
+            steps: steps.collect(),
+        };
+        let bootstraps = |lookup: &LeafLookup| {
+            let moved = |steps: &&Vec<(i64, i64)>| steps.iter().any(|(_, step)| *step != 0);
+            let room = (self.block_modulus() / lookup.at.span()).max(1) as usize;
+            lookup.steps.iter().filter(moved).count().div_ceil(room)
+        };
+        let fits = pair.at.span() <= self.block_modulus()
+            && pair.at.norm_squared() <= self.max_norm_squared();
+        match fits && bootstraps(&pair) < singles.iter().map(bootstraps).sum() {
+            true => vec![pair],
+            false => singles,
+        }
     }
 
     /// Returns the sum of the answers of several trees for a row.
@@ -210,6 +289,19 @@ impl Circuit {
         tree: &Tree,
         row: &[Integer<S>],
     ) -> Result<Vec<Block>, AnalyticsError> {
+        let below = self.are_below(tree, row)?;
+        let costs = tree.leaves.iter();
+        Ok(costs
+            .map(|leaf| self.path_cost(&leaf.path, &below))
+            .collect())
+    }
+
+    /// For each node, the block that is 1 if the row is below its threshold; 0 for leaves.
+    fn are_below<S: Signedness>(
+        &self,
+        tree: &Tree,
+        row: &[Integer<S>],
+    ) -> Result<Vec<Block>, AnalyticsError> {
         self.check_own(row.iter().flat_map(Integer::blocks))?;
         let branches = tree.nodes.iter().map(|node| match *node {
             Node::Branch {
@@ -218,33 +310,35 @@ impl Circuit {
             Node::Leaf(_) => Ok(Block::clear(0)),
         });
         let batch = self.batch_of(tree.leaves.len());
-        let below: Vec<Block> = branches.collect::<Result<_, AnalyticsError>>()?;
+        let below = branches.collect::<Result<_, AnalyticsError>>();
         drop(batch);
+        below
+    }
+
+    /// The number of turns of a path at which the row turns away from it, or a smaller number that is 0 for the same rows.
+    fn path_cost(&self, path: &[(usize, bool)], below: &[Block]) -> Block {
         let turns_away = |&(at, is_below): &(usize, bool)| match is_below {
             true => &Block::clear(1) - &below[at],
             false => below[at].clone(),
         };
         let most = (self.block_modulus() - 1).min(self.max_norm_squared() as i64) as usize;
-        let cost = |leaf: &Leaf| {
-            let mut turns: Vec<Block> = Vec::with_capacity(leaf.path.len());
-            for turn in leaf.path.iter().map(turns_away) {
-                // An equal comparison on the same path would count twice, and so would its noise.
-                if !turns.contains(&turn) {
-                    turns.push(turn);
-                }
+        let mut turns: Vec<Block> = Vec::with_capacity(path.len());
+        for turn in path.iter().map(turns_away) {
+            // An equal comparison on the same path would count twice, and so would its noise.
+            if !turns.contains(&turn) {
+                turns.push(turn);
             }
-            // If a path is longer than a block can count, each part of it is reduced to whether
-            // the row turns away in it.
-            while turns.len() > most {
-                let part = |part: &[Block]| match part {
-                    [one] => one.clone(),
-                    _ => self.bit(&FheBool::of(total(part), |turns| turns > 0)),
-                };
-                turns = turns.chunks(most).map(part).collect();
-            }
-            total(&turns)
-        };
-        Ok(tree.leaves.iter().map(cost).collect())
+        }
+        // If a path is longer than a block can count, each part of it is reduced to whether
+        // the row turns away in it.
+        while turns.len() > most {
+            let part = |part: &[Block]| match part {
+                [one] => one.clone(),
+                _ => self.bit(&FheBool::of(total(part), |turns| turns > 0)),
+            };
+            turns = turns.chunks(most).map(part).collect();
+        }
+        total(&turns)
     }
 
     /// The block that is 1 if the reading is below the threshold.
@@ -271,6 +365,37 @@ impl Circuit {
         let limits = self.ordered(&[limit]);
         Ok(self.bit(&self.compare::<Unsigned>(Comparison::Lt, &readings[0], &limits[0])?))
     }
+}
+
+/// Returns the places of all leaves, those of one branch together.
+fn last_turns(leaves: &[Leaf]) -> Vec<LastTurn> {
+    let last = |leaf: &Leaf| leaf.path.last().copied();
+    let places = leaves.iter().enumerate();
+    let places: HashMap<_, usize> = places.map(|(at, leaf)| (last(leaf), at)).collect();
+    let turn = |(at, leaf): (usize, &Leaf)| {
+        let sibling = last(leaf).and_then(|(branch, is_below)| {
+            let sibling = places.get(&Some((branch, !is_below)))?;
+            Some((is_below, *sibling))
+        });
+        match sibling {
+            None => Some(LastTurn::One(at)),
+            Some((true, sibling)) => Some(LastTurn::Two(at, sibling)),
+            Some((false, _)) => None,
+        }
+    };
+    leaves.iter().enumerate().filter_map(turn).collect()
+}
+
+/// Returns the value of the most leaves; of several the smallest.
+fn most_frequent(leaves: &[Leaf]) -> u64 {
+    let mut times: HashMap<u64, usize> = HashMap::new();
+    for leaf in leaves {
+        *times.entry(leaf.value).or_default() += 1;
+    }
+    let most = times
+        .into_iter()
+        .max_by_key(|&(value, times)| (times, Reverse(value)));
+    most.map_or(0, |(value, _)| value)
 }
 
 fn total(blocks: &[Block]) -> Block {
