@@ -210,7 +210,7 @@ def main() -> None:
     for name in arguments.models or MODELS:
         one = measured(name, keys, server)
         found.append(one)
-        seconds = f"{one['seconds']:.3f}" if one["seconds"] < 0.1 else f"{one['seconds']:.1f}"
+        seconds = "< 0.01" if one["seconds"] < 0.01 else f"{one['seconds']:.2g}"
         print(
             f"| {name} | {one['data']}, {one['features']} × {one['bits']} | {one['bootstraps']} | {seconds} | "
             f"{one['clear']:.3f} | {one['encrypted']:.3f} ({one['measure']}) | "

@@ -120,6 +120,21 @@ def test_classifiers_without_probabilities(rehearsal, kind):
         converted.predict_proba(table)
 
 
+def test_classes_one_against_the_others_as_former_versions_fitted_them(rehearsal):
+    features, target = data_set("iris")
+    model = linear.LogisticRegression(max_iter=500).fit(features, target)
+    table, decoded = rehearsed(rehearsal, features)
+    model.multi_class = "ovr"
+    probabilities = rehearsal.decrypt(ts.sklearn.from_model(model).predict_proba(table))
+    assert np.abs(probabilities - model._predict_proba_lr(decoded)).max() < 0.01
+    two = linear.LogisticRegression(max_iter=500).fit(features, target == 1)
+    two.multi_class = "multinomial"
+    converted = ts.sklearn.from_model(two)
+    scores = rehearsal.decrypt(converted.decision_function(table))
+    probabilities = rehearsal.decrypt(converted.predict_proba(table))
+    assert np.allclose(probabilities[:, 1], 1 / (1 + np.exp(-2 * scores)))
+
+
 def test_several_targets_and_a_target_that_is_constant(rehearsal):
     features, target = data_set("diabetes")
     both = np.column_stack([target, np.full(len(target), 3.5), -2 * target])
@@ -199,6 +214,9 @@ def test_what_cannot_be_converted_says_what_to_do(rehearsal):
     squares = pipeline.make_pipeline(preprocessing.PolynomialFeatures(), linear.Ridge())
     with pytest.raises(TypeError, match="PolynomialFeatures is not converted, only with Standard"):
         ts.sklearn.from_model(squares.fit(features, target))
+    both = np.column_stack([target == 1, target == 2])
+    with pytest.raises(TypeError, match="several targets is not converted: fit one model"):
+        ts.sklearn.from_model(linear.RidgeClassifier().fit(features, both))
     clipped = pipeline.make_pipeline(preprocessing.MinMaxScaler(clip=True), linear.Ridge())
     with pytest.raises(ValueError, match="clip=False"):
         ts.sklearn.from_model(clipped.fit(features, target))

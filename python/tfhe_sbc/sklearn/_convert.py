@@ -82,7 +82,7 @@ def from_model(
     convert = _CONVERSIONS.get(kind)
     if convert is None:
         raise TypeError(
-            f"a {kind} is not converted: models that are, are {', '.join(_CONVERSIONS)}, alone or in a Pipeline after "
+            f"a {type(final).__name__} is not converted: models that are, are {', '.join(_CONVERSIONS)}, alone or in a Pipeline after "
             f"{', '.join(SCALERS)}"
         )
     for step in [*scalers, final]:
@@ -98,7 +98,7 @@ def from_model(
 
 def _steps(model: Any) -> tuple[list[Any], Any]:
     """The scalers of a pipeline and its model."""
-    if type(model).__name__ != "Pipeline":
+    if _kind(model) != "Pipeline":
         return [], model
     steps = [step for _, step in model.steps if step is not None and step != "passthrough"]
     if not steps:

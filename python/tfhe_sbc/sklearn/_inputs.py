@@ -35,6 +35,13 @@ class Inputs:
         """The same columns with their first row alone."""
         return Inputs(self.names, [column[:1] for column in self.columns])
 
+    def ends(self) -> Inputs:
+        """The same columns with their first and last rows, which are of the first and the last upload: what they cost a row is
+        what all rows between cost at most."""
+        if len(self.rows) == 1:
+            return self
+        return Inputs(self.names, [column[[0, len(column) - 1]] for column in self.columns])
+
     def most(self) -> NDArray[np.float64]:
         """The largest code of each column."""
         return np.array([2.0**number.bits - 1 for number in self.numbers])

@@ -118,7 +118,7 @@ class WeightedSums:
 
     def single(self, inputs: Inputs) -> _native.Number:
         """The first sum as one number, whatever that costs."""
-        numbers, rounded = inputs.first().numbers, self._rounded(0, inputs)
+        numbers, rounded = inputs.ends().numbers, self._rounded(0, inputs)
         if _is_free(numbers, rounded.whole()):
             rounded = self._finest(0, inputs, numbers, rounded)
         return rounded.whole()[0].record(inputs.numbers)
@@ -135,7 +135,7 @@ class WeightedSums:
         if not self._weights[place].any():
             return []
         rounded = self._rounded(place, inputs)
-        numbers = inputs.first().numbers
+        numbers = inputs.ends().numbers
         if _is_free(numbers, rounded.whole()):
             return self._finest(place, inputs, numbers, rounded).whole()
         # Digits of fewer bits are free where those of more are, and to find that out takes less time.

@@ -50,6 +50,11 @@ def classifier(
     constants = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), len(weights))
     sums = WeightedSums(weights, constants, scaling, precision)
     is_binary, classes = len(weights) == 1, model.classes_
+    clear = of_scaled(model, "predict", scaling)
+    if clear(np.zeros((1, len(features)))).ndim != 1:
+        raise TypeError(
+            f"a {type(model).__name__} of several targets is not converted: fit one model for each"
+        )
 
     def scores(values: Values, rows: int) -> NDArray[np.float64]:
         found = filled(values, sums.constants, rows)
@@ -61,9 +66,9 @@ def classifier(
         return classes_of(classes, places)
 
     def probabilities(values: Values, rows: int) -> NDArray[np.float64]:
-        found = scores(values, rows)
-        return _two(found) if is_binary else softmax(found)
+        return link(scores(values, rows))
 
+    link = _link(model, is_binary)
     finishes: dict[str, Finish] = {"predict": predict, "decision_function": scores}
     if hasattr(model, "predict_proba"):
         finishes["predict_proba"] = probabilities
@@ -74,7 +79,7 @@ def classifier(
         {name: Method(sums, finish) for name, finish in finishes.items()},
         measured,
         of_scaled(model, measured, scaling),
-        of_scaled(model, "predict", scaling),
+        clear,
         True,
         sums if is_binary else None,
     )
@@ -120,6 +125,23 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """The shares of the exponentials of a row's scores."""
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _link(model: Any, is_binary: bool) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """What makes probabilities of scores. Before scikit-learn 1.8, models could be fitted for one class against the others."""
+    several = getattr(model, "multi_class", "auto")
+    if is_binary:
+        return lambda scores: _two(2 * scores if several == "multinomial" else scores)
+    if several == "ovr" or (several == "auto" and getattr(model, "solver", "") == "liblinear"):
+        return _shares
+    return softmax
+
+
+def _shares(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The shares of the classes' own probabilities."""
+    each = logistic(scores)
+    shares: NDArray[np.float64] = each / each.sum(axis=1, keepdims=True)
     return shares
 
 
