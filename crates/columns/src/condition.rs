@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::mask::Mask;
 use crate::node::{Kind, Node, Op};
 use crate::number::{Number, common_rows};
-use crate::threshold::{CodeCondition, Relation, code_condition};
+use crate::threshold::Relation;
 
 /// A code that a number is compared with, of the number's width.
 #[derive(Clone)]
@@ -100,8 +100,15 @@ pub fn decide(nodes: &[(Decision<'_>, Branch, Branch)]) -> Result<Number, Error>
     let (mut turns, mut leaves) = (Vec::with_capacity(2 * nodes.len() + 1), Vec::new());
     let mut largest = 0;
     for (decision, then, otherwise) in nodes {
-        let (other, column, threshold, below_is_then) = turn(decision)?;
-        backend.check_same(other)?;
+        let compared;
+        let holds = match *decision {
+            Decision::Compare(number, relation, value) => {
+                compared = number.compare(relation, value)?;
+                &compared
+            }
+            Decision::Holds(mask) => mask,
+        };
+        backend.check_same(&holds.backend)?;
         let mut place = |branch: &Branch| match *branch {
             Branch::Node(node) => node,
             Branch::Leaf(leaf) => {
@@ -110,53 +117,20 @@ pub fn decide(nodes: &[(Decision<'_>, Branch, Branch)]) -> Result<Number, Error>
                 nodes.len() + leaves.len() - 1
             }
         };
-        let (then, otherwise) = (place(then), place(otherwise));
-        let (below, otherwise) = match below_is_then {
-            true => (then, otherwise),
-            false => (otherwise, then),
-        };
+        // Rows in which the condition does not hold have a bit below 1.
         turns.push(Turn::Branch {
             column: columns.len(),
-            threshold,
-            below,
-            otherwise,
+            threshold: 1,
+            otherwise: place(then),
+            below: place(otherwise),
         });
-        columns.push(column);
+        columns.push(bits(holds));
     }
     turns.extend(leaves);
     let tree = Tree::new(turns)?;
     let rows = common_rows(&columns.iter().map(|column| &**column).collect::<Vec<_>>())?;
     let op = Op::Decide { tree, columns };
     Ok(Number::counting(backend, rows, bits_of(largest), op))
-}
-
-/// A turn of the engine's trees: a column is below a threshold on one side of the node.
-type ColumnTurn<'a> = (&'a Arc<crate::backend::Backend>, Arc<Node>, i128, bool);
-
-/// A number that is compared with a clear value, or else the truth value of the question.
-fn turn<'a>(decision: &Decision<'a>) -> Result<ColumnTurn<'a>, Error> {
-    match *decision {
-        Decision::Compare(number, relation, value) => {
-            let condition = code_condition(&number.encoding()?, relation, value);
-            if let CodeCondition::Compare(relation, code) = condition {
-                let code = i128::from(code);
-                let below = match relation {
-                    Relation::Lt => Some((code, true)),
-                    Relation::Le => Some((code + 1, true)),
-                    Relation::Gt => Some((code + 1, false)),
-                    Relation::Ge => Some((code, false)),
-                    Relation::Eq | Relation::Ne => None,
-                };
-                if let Some((threshold, below_is_then)) = below {
-                    let column = Arc::clone(&number.node);
-                    return Ok((&number.backend, column, threshold, below_is_then));
-                }
-            }
-            let truth = number.compare(relation, value)?;
-            Ok((&number.backend, bits(&truth), 1, false))
-        }
-        Decision::Holds(mask) => Ok((&mask.backend, bits(mask), 1, false)),
-    }
 }
 
 /// Integers of one bit.
