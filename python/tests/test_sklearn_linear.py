@@ -167,6 +167,36 @@ def test_a_score_as_a_column_to_compute_on(rehearsal):
         ts.sklearn.from_model(three).column(rehearsed(rehearsal, iris)[0])
 
 
+@pytest.mark.parametrize("use", [None, "alarms"])
+def test_rows_of_a_class_stay_encrypted(rehearsal, use):
+    features, target = data_set("wine")
+    features = features.iloc[:, :5]
+    scaler = preprocessing.StandardScaler()
+    logistic = pipeline.make_pipeline(scaler, linear.LogisticRegression())
+    table, decoded = rehearsed(rehearsal, features, rows=30, use=use)
+    near = cluster.KMeans(3, n_init=2, random_state=1).fit(features)
+    for model in (
+        pipeline.make_pipeline(scaler, linear.LogisticRegression()).fit(features, target == 1),
+        logistic.fit(features, target.map(lambda place: f"class {place}")),
+        near,
+    ):
+        converted = ts.sklearn.from_model(model)
+        predicted = model.predict(decoded)
+        labels = getattr(model, "classes_", range(3))
+        for label in labels:
+            rows = rehearsal.decrypt(converted.is_class(table, label))
+            assert rows.tolist() == (predicted == label).tolist()
+        with pytest.raises(ValueError, match="no class 'hot': it has "):
+            converted.is_class(table, "hot")
+    near.cluster_centers_[1] = near.cluster_centers_[0]
+    converted = ts.sklearn.from_model(near)
+    assert rehearsal.decrypt(converted.is_class(table, 1).sum()) == 0
+    assert rehearsal.decrypt(converted.is_class(table, 0).any())
+    ridge = ts.sklearn.from_model(linear.Ridge().fit(features, target))
+    with pytest.raises(TypeError, match="decrypt what predict"):
+        ridge.is_class(table, 1)
+
+
 def test_the_nearest_centre(rehearsal):
     features, _ = data_set("wine")
     scaler = preprocessing.StandardScaler()

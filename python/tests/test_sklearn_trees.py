@@ -137,6 +137,26 @@ def test_a_tree_that_all_codes_take_alike_costs_nothing(rehearsal):
     assert rehearsal.decrypt(prediction).tolist() == ["cold"] * 3
 
 
+def test_rows_of_a_class_stay_encrypted(rehearsal):
+    features, target = data_set("wine")
+    target = target.map(lambda place: f"class {place}")
+    table, decoded = rehearsed(rehearsal, features, bits=6)
+    model = tree.DecisionTreeClassifier(max_depth=4, random_state=1).fit(features, target)
+    converted = ts.sklearn.from_model(model)
+    predicted = model.predict(decoded)
+    for label in model.classes_:
+        rows = rehearsal.decrypt(converted.is_class(table, label))
+        assert rows.tolist() == (predicted == label).tolist()
+    stump = tree.DecisionTreeClassifier(max_depth=1, random_state=1).fit(features, target)
+    never = ({*stump.classes_} - {*stump.predict(features)}).pop()
+    prediction = ts.sklearn.from_model(stump).is_class(table, never)
+    assert ts.cost(prediction).bootstraps == 0
+    assert not rehearsal.decrypt(prediction).any()
+    forest = ensemble.RandomForestClassifier(2, max_depth=2).fit(features, target)
+    with pytest.raises(TypeError, match="single decision trees have is_class"):
+        ts.sklearn.from_model(forest).is_class(table, "class 1")
+
+
 def test_trees_of_a_forest_share_comparisons(rehearsal):
     features, target = data_set("iris")
     table, _ = rehearsed(rehearsal, features, bits=5, rows=4)

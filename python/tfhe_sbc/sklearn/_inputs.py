@@ -31,6 +31,11 @@ class Inputs:
         """The rows' labels."""
         return self.columns[0].rows
 
+    def same_for_all(self, truth: bool) -> _native.Mask:
+        """A truth value for each row, in the clear."""
+        number = self.numbers[0]
+        return number.compare_code("<", 1).constant(truth).public([truth] * len(self.rows))
+
     def first(self) -> Inputs:
         """The same columns with their first row alone."""
         return Inputs(self.names, [column[:1] for column in self.columns])

@@ -116,12 +116,19 @@ class WeightedSums:
             )
         return [[part.record(inputs.numbers) for part in parts] for parts in sums]
 
-    def single(self, inputs: Inputs) -> _native.Number:
-        """The first sum as one number, whatever that costs."""
-        numbers, rounded = inputs.ends().numbers, self._rounded(0, inputs)
+    def single(self, inputs: Inputs, place: int = 0) -> _native.Number:
+        """One of the sums as one number, whatever that costs."""
+        numbers, rounded = inputs.ends().numbers, self._rounded(place, inputs)
         if _is_free(numbers, rounded.whole()):
-            rounded = self._finest(0, inputs, numbers, rounded)
+            rounded = self._finest(place, inputs, numbers, rounded)
         return rounded.whole()[0].record(inputs.numbers)
+
+    def compare(self, inputs: Inputs, place: int, sign: str) -> _native.Mask:
+        """The rows in which one of the sums is in a relation to 0, which is ``">"`` or ``">="``."""
+        if self._weights[place].any():
+            return self.single(inputs, place).compare_clear(sign, 0.0)
+        constant = float(self._constants[place])
+        return inputs.same_for_all(constant > 0 or (constant == 0 and sign == ">="))
 
     def clear(self, inputs: Inputs, codes: NDArray[np.int64]) -> list[NDArray[np.float64] | None]:
         """The sums of clear codes, as they are decrypted; ``None`` where :meth:`record` has nothing."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _native
+from ._inputs import Inputs
 from ._linear import WeightedSums
 from ._model import Converted, Method, classes_of, filled
 from ._prediction import Finish
@@ -38,7 +41,7 @@ def regression(
         predict,
         predict,
         False,
-        sums if len(weights) == 1 else None,
+        column=sums if len(weights) == 1 else None,
     )
 
 
@@ -81,6 +84,8 @@ def classifier(
         of_scaled(model, measured, scaling),
         clear,
         True,
+        classes,
+        _of_class(weights, constants, scaling, precision),
         sums if is_binary else None,
     )
 
@@ -90,7 +95,8 @@ def nearest_centre(
 ) -> Converted:
     """The assignment to the nearest centre. Of ``|x - c|²``, ``|x|²`` is the same for all centres, and the rest is linear in ``x``."""
     centres = np.asarray(model.cluster_centers_, dtype=np.float64)
-    sums = WeightedSums(-2 * centres, (centres**2).sum(axis=1), scaling, precision)
+    squares = (centres**2).sum(axis=1)
+    sums = WeightedSums(-2 * centres, squares, scaling, precision)
 
     def scores(values: Values, rows: int) -> NDArray[np.float64]:
         return filled(values, sums.constants, rows)
@@ -101,7 +107,7 @@ def nearest_centre(
 
     def clear_scores(readings: NDArray[np.float64]) -> NDArray[np.float64]:
         products: NDArray[np.float64] = scaling.transform(readings) @ centres.T
-        found: NDArray[np.float64] = (centres**2).sum(axis=1) - 2 * products
+        found: NDArray[np.float64] = squares - 2 * products
         return found
 
     return Converted(
@@ -112,7 +118,37 @@ def nearest_centre(
         clear_scores,
         of_scaled(model, "predict", scaling),
         True,
+        np.arange(len(centres)),
+        _of_class(2 * centres, -squares, scaling, precision),
     )
+
+
+def _of_class(
+    weights: NDArray[np.float64],
+    constants: NDArray[np.float64],
+    scaling: Scaling,
+    precision: float | None,
+) -> Callable[[Inputs, int], _native.Mask]:
+    """The rows whose largest score is that of a class, or, of one score, those in which it is above 0 or not."""
+    if len(weights) == 1:
+        score = WeightedSums(weights, constants, scaling, precision)
+
+        def of_two(inputs: Inputs, place: int) -> _native.Mask:
+            second = score.compare(inputs, 0, ">")
+            return second if place == 1 else second.logical_not()
+
+        return of_two
+
+    def of_several(inputs: Inputs, place: int) -> _native.Mask:
+        leads = WeightedSums(
+            weights[place] - weights, constants[place] - constants, scaling, precision
+        )
+        # Of equal scores, the first class is predicted.
+        others = [other for other in range(len(weights)) if other != place]
+        ahead = [leads.compare(inputs, other, ">" if other < place else ">=") for other in others]
+        return functools.reduce(_native.Mask.logical_and, ahead)
+
+    return of_several
 
 
 def logistic(scores: NDArray[np.float64]) -> NDArray[np.float64]:

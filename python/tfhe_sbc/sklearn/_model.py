@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
-from .._encrypted import Cost, EncryptedColumn
+from .._encrypted import Cost, EncryptedColumn, EncryptedMask
 from ._inputs import Inputs, inputs_of, readings_of
 from ._prediction import EncryptedPrediction, Finish, outputs_of
 
@@ -65,6 +65,10 @@ class Converted:
     predict: Callable[[NDArray[np.float64]], NDArray[Any]]
     #: Whether predictions are classes or clusters, which are the same or not.
     is_discrete: bool
+    #: The classes or clusters in the order of their scores.
+    classes: NDArray[Any] | None = None
+    #: The rows that are of the class at a place, if that can be computed.
+    of_class: Callable[[Inputs, int], _native.Mask] | None = None
     #: The prediction of a regression, or the score of a class, as a number to compute on.
     column: Column | None = None
 
@@ -118,7 +122,7 @@ class EncryptedModel:
 
     def column(self, table: object) -> EncryptedColumn:
         """The predictions of a linear regression, or the score of a linear classifier's second class, as a column to
-        compute on: ``(model.column(table) > 0).sum()``. It may take bootstraps where :meth:`predict` takes none."""
+        compute on: ``model.column(table).mean()``. It may take bootstraps where :meth:`predict` takes none."""
         converted = self._converted
         if converted.column is None:
             raise TypeError(
@@ -128,6 +132,30 @@ class EncryptedModel:
         inputs = inputs_of(table, converted.features)
         number = converted.column.single(inputs)
         return EncryptedColumn(number, f"column({converted.name})", "", inputs.rows)
+
+    def is_class(self, table: object, label: object) -> EncryptedMask:
+        """The rows that are predicted to be of a class or cluster, to count or to compute on: ``model.is_class(table, "on").sum()``.
+
+        Linear classifiers, k-means and single decision trees have it. Whoever decrypts what is computed of it learns nothing else.
+
+        Args:
+            table: as for :meth:`predict`.
+            label: one of the model's classes, or the number of a cluster.
+        """
+        converted = self._converted
+        if converted.of_class is None or converted.classes is None:
+            raise TypeError(
+                f"classes of a {converted.name} are only known when they are decrypted: linear classifiers, k-means and single "
+                "decision trees have is_class(); decrypt what predict() gives"
+            )
+        places = np.flatnonzero(converted.classes == label)
+        if len(places) != 1:
+            raise ValueError(
+                f"the model has no class {label!r}: it has {', '.join(map(repr, converted.classes.tolist()))}"
+            )
+        inputs = inputs_of(table, converted.features)
+        mask = converted.of_class(inputs, int(places[0]))
+        return EncryptedMask(mask, f"({converted.name} == {label})", inputs.rows)
 
     def read(self, answers: object, method: str = "predict") -> NDArray[Any]:
         """The predictions of a result that another process has sent.

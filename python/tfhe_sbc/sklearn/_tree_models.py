@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _native
+from ._inputs import Inputs
 from ._linear_models import logistic, of_scaled, softmax
 from ._model import Converted, Method, classes_of
 from ._prediction import Finish
@@ -61,14 +63,21 @@ def tree_classifier(
     def predict(values: Values, rows: int) -> NDArray[Any]:
         return classes_of(model.classes_, leaves.chosen(values[0]))
 
-    return _classifier(model, features, scaling, [model], Method(classes, predict))
+    def of_class(inputs: Inputs, place: int) -> _native.Mask:
+        is_it, yes = of_tree(model.tree_, shares.argmax(axis=1) == place)
+        if not yes.values.any():
+            return inputs.same_for_all(False)
+        ((leaf,),) = Trees([is_it], scaling, np.float32).record(inputs)
+        return leaf.compare_code("==", int(yes.codes[yes.values.argmax()]))
+
+    return _classifier(model, features, scaling, [model], Method(classes, predict), of_class)
 
 
 def forest_classifier(
     model: Any, features: list[str], scaling: Scaling, precision: float | None
 ) -> Converted:
     """A forest, which gives the mean of its trees' shares of classes."""
-    return _classifier(model, features, scaling, model.estimators_, None)
+    return _classifier(model, features, scaling, model.estimators_)
 
 
 def _classifier(
@@ -76,7 +85,8 @@ def _classifier(
     features: list[str],
     scaling: Scaling,
     estimators: Sequence[Any],
-    predict: Method | None,
+    predict: Method | None = None,
+    of_class: Callable[[Inputs, int], _native.Mask] | None = None,
 ) -> Converted:
     trees = [of_tree(one.tree_, _shares(one)) for one in estimators]
     outputs = Trees([tree for tree, _ in trees], scaling, np.float32)
@@ -100,6 +110,8 @@ def _classifier(
         of_scaled(model, "predict_proba", scaling),
         of_scaled(model, "predict", scaling),
         True,
+        model.classes_,
+        of_class,
     )
 
 

@@ -118,9 +118,7 @@ class Trees:
             nodes = [(mask(branch), branch.below, branch.otherwise) for branch in tree.branches]
             if not nodes:
                 # The same leaf for all rows: on both sides of a condition that always holds.
-                always = numbers[0].compare_code("<", 1).constant(True)
-                rows = always if numbers[0].rows is None else _for_rows(always, numbers[0].rows)
-                nodes = [(rows, tree.root, tree.root)]
+                nodes = [(inputs.same_for_all(True), tree.root, tree.root)]
             return _native.decide(nodes)
 
         return [[decided(tree)] for tree in self._on_codes(inputs)]
@@ -195,11 +193,6 @@ def _on_codes(
         return (False, place)
 
     return CodeTree(branches, turn(0, {}, 0))
-
-
-def _for_rows(single: _native.Mask, rows: int) -> _native.Mask:
-    """A truth value for each of as many rows."""
-    return single.public([True] * rows) if single.rows is None else single
 
 
 @dataclass(frozen=True)
