@@ -51,11 +51,6 @@ class Inputs:
         """The largest code of each column."""
         return np.array([2.0**number.bits - 1 for number in self.numbers])
 
-    def decoded(self, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The readings of codes, a column for each feature."""
-        decoded = [number.decoded(column.tolist()) for number, column in zip(self.numbers, codes.T)]
-        return np.column_stack(decoded)
-
     def codes(self, readings: NDArray[np.float64]) -> NDArray[np.int64]:
         """The codes that a board would send of these readings."""
         codes = np.empty(readings.shape, dtype=np.int64)

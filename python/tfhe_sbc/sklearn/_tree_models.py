@@ -225,13 +225,14 @@ def _boosted(
 
 
 def _shares(model: Any) -> NDArray[np.float64]:
-    """The share of each class in the nodes of a tree. Before scikit-learn 1.3 they were counts."""
+    """The share of each class in the nodes of a tree, which has the counts in scikit-learn before 1.4."""
     if model.n_outputs_ != 1:
         raise TypeError(
             f"a {type(model).__name__} with {model.n_outputs_} targets is not converted: fit one model for each"
         )
     shares: NDArray[np.float64] = model.tree_.value[:, 0, :]
-    return shares
+    sums = shares.sum(axis=1, keepdims=True)
+    return shares if np.allclose(sums, 1.0) else shares / sums
 
 
 def _summed(leaves: Sequence[Leaves], values: Values) -> NDArray[np.float64]:
