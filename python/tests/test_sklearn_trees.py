@@ -28,6 +28,8 @@ CLASSIFIERS = {
 }
 REGRESSORS = {
     "tree": tree.DecisionTreeRegressor(max_depth=5, random_state=1),
+    "whole tree": tree.DecisionTreeRegressor(random_state=1),
+    "deep tree": tree.DecisionTreeRegressor(max_depth=6, random_state=1),
     "forest": ensemble.RandomForestRegressor(6, max_depth=3, random_state=1),
     "boosting": ensemble.GradientBoostingRegressor(n_estimators=5, random_state=1),
     "histograms": ensemble.HistGradientBoostingRegressor(max_iter=3, max_leaf_nodes=6),

@@ -28,8 +28,6 @@ MOST_DEPTH = 64
 BLOCK_VALUES = 16
 #: The most digits of a code.
 MOST_DIGITS = 26
-#: Codes have as many digits as leaves of one digit each need, up to this number: sums of few leaves need no refreshing.
-EASY_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -237,11 +235,25 @@ def _with_leaves(
     different, places, counts = np.unique(
         values[is_leaf], axis=0, return_inverse=True, return_counts=True
     )
+    value = np.zeros(len(is_leaf), dtype=np.int64)
+    value[is_leaf] = places.reshape(-1)
+    # The value of the most leaves gets the code 0, and those of two leaves of one branch get codes with one digit at one place.
+    first = int(counts.argmax())
+    inner = np.flatnonzero(~is_leaf)
+    last = inner[is_leaf[left[inner]] & is_leaf[right[inner]]]
+    siblings = np.column_stack([value[left[last]], value[right[last]]])
+    is_alone = (counts[siblings] == 1).all(axis=1) & (siblings != first).all(axis=1)
+    pairs = siblings[is_alone]
+    is_other = np.ones(len(different), dtype=np.bool_)
+    is_other[[first, *pairs.reshape(-1)]] = False
+    others = np.flatnonzero(is_other)
+    others = others[np.argsort(-counts[others], kind="stable")]
     codes = np.empty(len(different), dtype=np.int64)
-    # The more leaves have a value, the fewer digits should its code have.
-    codes[np.argsort(-counts, kind="stable")] = _codes(len(different), _depth(left, right, is_leaf))
+    codes[[first, *pairs.reshape(-1), *others]] = _codes(
+        len(different), _depth(left, right, is_leaf), len(pairs)
+    )
     answers = np.zeros(len(is_leaf), dtype=np.int64)
-    answers[is_leaf] = codes[places.reshape(-1)]
+    answers[is_leaf] = codes[value[is_leaf]]
     clear = ClearTree(
         np.asarray(features, dtype=np.int64),
         np.asarray(thresholds, dtype=np.float64),
@@ -264,22 +276,32 @@ def _depth(left: Any, right: Any, is_leaf: NDArray[np.bool_]) -> int:
         nodes, depth = np.concatenate([left[inner], right[inner]]).astype(np.int64), depth + 1
 
 
-def _codes(count: int, depth: int) -> list[int]:
-    """As many codes for the leaves of a tree, those with the fewest digits other than 0 first.
+def _codes(count: int, depth: int, pairs: int) -> list[int]:
+    """As many codes for the leaves of a tree, those with the fewest digits other than 0 first: 0, then pairs with one digit at the
+    same place, then others.
 
-    One bootstrap looks up as many digits of a leaf as its number of branches leaves room for in a block. So codes have no more
-    digits other than 0 than that, and rather more digits in all.
+    One bootstrap looks up as many digits of a leaf, or of two leaves of a branch, as their number of branches leaves room for in a
+    block. So codes have no more digits other than 0 than that, and rather more digits in all. The sum of the leaves is refreshed
+    now and then if many leaves have a digit at the same place.
     """
     room = max(1, BLOCK_VALUES // (min(depth, BLOCK_VALUES - 1) + 1))
+    # Two leaves have room for two digits if they have fewer branches.
+    easy = -(-(count - 1) // 3) if 4 * depth <= BLOCK_VALUES else max(pairs, -(-(count - 1) // 3))
     while True:
-        for places in range(max(1, min(-(-(count - 1) // 3), EASY_DIGITS)), MOST_DIGITS + 1):
+        for places in range(min(max(1, easy), MOST_DIGITS), MOST_DIGITS + 1):
             weights = range(min(room, places) + 1)
             if sum(math.comb(places, used) * 3**used for used in weights) >= count:
-                found = (
+                single = [digit << 2 * at for at in range(places) for digit in (1, 2)]
+                single += [3 << 2 * at for at in range(places)]
+                # Neighbouring places first, so that all places have about as many digits.
+                more = (
                     sum(digit << 2 * place for place, digit in zip(at, digits))
-                    for used in weights
-                    for at in itertools.combinations(range(places), used)
+                    for used in weights[2:]
                     for digits in itertools.product((1, 2, 3), repeat=used)
+                    for at in sorted(
+                        itertools.combinations(range(places), used),
+                        key=lambda at: (at[-1] - at[0], at),
+                    )
                 )
-                return list(itertools.islice(found, count))
+                return list(itertools.islice(itertools.chain([0], single, more), count))
         room += 1
