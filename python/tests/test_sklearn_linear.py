@@ -58,6 +58,19 @@ def half_steps(table, decoded):
         yield steps
 
 
+def test_what_a_search_found_best_predicts(rehearsal):
+    selection = pytest.importorskip("sklearn.model_selection")
+    features, target = data_set("diabetes")
+    steps = pipeline.make_pipeline(preprocessing.StandardScaler(), linear.Ridge())
+    search = selection.GridSearchCV(steps, {"ridge__alpha": [0.1, 100.0]}, cv=2)
+    with pytest.raises(ValueError, match="this GridSearchCV is not fitted"):
+        ts.sklearn.from_model(search)
+    search.fit(features, target)
+    table, decoded = rehearsed(rehearsal, features)
+    predicted = rehearsal.decrypt(ts.sklearn.from_model(search).predict(table))
+    assert np.abs(predicted - search.predict(decoded)).max() < 0.5
+
+
 def test_precision_is_what_rounding_of_weights_changes_at_most(rehearsal):
     features, target = data_set("diabetes")
     model = linear.LinearRegression().fit(features, target)

@@ -36,6 +36,9 @@ LINEAR_CLASSIFIERS = (
     "Perceptron",
 )
 
+#: Searches for the best of several models.
+SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
+
 _CONVERSIONS: dict[str, Convert] = {
     **dict.fromkeys(LINEAR_REGRESSIONS, _linear_models.regression),
     **dict.fromkeys(LINEAR_CLASSIFIERS, _linear_models.classifier),
@@ -67,7 +70,7 @@ def from_model(
 
     Args:
         model: a fitted linear or logistic regression, decision tree, random forest, gradient boosting or k-means, or a
-            pipeline of scalers and one of these.
+            pipeline of scalers and one of these, or a search that found one.
         features: the names of the table's columns in the order of the model's features; those that the model was
             fitted with if not given.
         precision: the most that rounding of weights may change a prediction (of classifiers and clusters, a score)
@@ -97,7 +100,10 @@ def from_model(
 
 
 def _steps(model: Any) -> tuple[list[Any], Any]:
-    """The scalers of a pipeline and its model."""
+    """The scalers of a pipeline and its model; those that a search found best."""
+    if _kind(model) in SEARCHES:
+        _check_fitted(model)
+        return _steps(model.best_estimator_)
     if _kind(model) != "Pipeline":
         return [], model
     steps = [step for _, step in model.steps if step is not None and step != "passthrough"]

@@ -173,7 +173,7 @@ class EncryptedModel:
             )
         return one.finish(*outputs_of(answers, one.outputs.count))
 
-    def loss(self, rows: Any, table: object) -> Loss:
+    def loss(self, rows: object, table: object) -> Loss:
         """How far its predictions are from those of the clear model on clear rows.
 
         Rounding of readings to the columns' steps and rounding of weights both count. Nothing is encrypted.
