@@ -3,8 +3,9 @@
 //! Every branch makes one comparison, all of them together. The cost of a leaf is the number of
 //! branches on its path at which the row turns away from it, a sum of results of comparisons, and
 //! is 0 for exactly one leaf (Tai, Ma, Zhao, Chow: Privacy-Preserving Decision Trees Evaluation
-//! via Linear Functions, ESORICS 2017). One lookup of the cost gives a digit of the leaf's value
-//! or 0, and the answer is the sum of these.
+//! via Linear Functions, ESORICS 2017). One lookup of the cost gives digits of the leaf's value
+//! or 0, and the answer is the sum of these. Two leaves of one branch share a lookup, of twice the
+//! cost of the branch plus whether the row is below its threshold, where that leaves room.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
