@@ -3,7 +3,7 @@
 //!
 //! [`server`] loads uploads as [`number`]s, or as [`optional`] ones, whose operators and those of [`mask`]s make new ones;
 //! [`compute`] computes them, watched by [`watch`]; [`results`] seals what was computed, and
-//! [`keys`] decrypts it. [`sealing`] makes requests of questions in words, which a [`server`] answers, or one that runs
+//! [`keys`] decrypts it. [`uploads`] gives the key owner the readings themselves. [`sealing`] makes requests of questions in words, which a [`server`] answers, or one that runs
 //! elsewhere and that a [`client`] talks to.
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod params;
 mod results;
 mod sealing;
 mod server;
+mod uploads;
 mod watch;
 
 use pyo3::prelude::*;
@@ -44,5 +45,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(results::load_result, module)?)?;
     module.add_function(wrap_pyfunction!(results::open_result, module)?)?;
     module.add_function(wrap_pyfunction!(results::seal, module)?)?;
+    module.add_function(wrap_pyfunction!(uploads::kind_of, module)?)?;
+    module.add_function(wrap_pyfunction!(uploads::open_upload, module)?)?;
     Ok(())
 }

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._encrypted import Encrypted, Encrypted_, compute
+from ._decrypt import Clear, Decryptable, Decryption
 from ._encrypted.base import distinct
 from ._encryptor import DeviceKey, DevicePublicKey, PathLike, _refuse_pickling
+from ._files import Box, bytes_of, kind_of
 from ._progress import Progress, telling
-from .params import Parameters, shipped
+from .params import Parameters, chosen
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -75,10 +76,10 @@ class SecretKey:
 
     @classmethod
     def generate(
-        cls, parameters: Parameters | None = None, *, insecure_for_tests: bool = False
+        cls, parameters: Parameters | str | None = None, *, insecure_for_tests: bool = False
     ) -> SecretKey:
         """Draws one. Sets that are weak are refused but for tests."""
-        parameters = parameters or shipped()
+        parameters = chosen(parameters)
         return cls(_native.SecretKey.generate(parameters._parameters, insecure_for_tests))
 
     @classmethod
@@ -140,41 +141,56 @@ class SecretKey:
         directory = None if device_keys is None else os.fspath(device_keys)
         return _native.open_result(result, self._key, directory)
 
+    def _open(self, box: Box, device_keys: PathLike | None) -> Any:
+        """The value of a result, or the table of an upload."""
+        given = bytes_of(box)
+        if kind_of(given) != "upload":
+            return _by_question(self._opened(given, device_keys))
+        directory = None if device_keys is None else os.fspath(device_keys)
+        try:
+            columns, rows = _native.open_upload(given, self._key, directory)
+        except _native.KeyMismatch as error:
+            raise _native.KeyMismatch(
+                f"{error}; decrypt(…, device_keys=directory) finds the switch keys of a directory"
+            ) from None
+        return Clear({name: values for name, _, values in columns}, rows)
+
     def decrypt(
         self,
-        value: Encrypted | bytes,
+        value: Decryptable,
         progress: Progress = None,
         *,
         device_keys: PathLike | None = None,
+        pandas: bool | None = None,
     ) -> Any:
         """Decrypts what was computed, and computes it before if it was not.
 
         Args:
-            value: an encrypted column, number or mask, or the bytes of a result, or of several results
-                that follow one another.
+            value: an encrypted column, number, mask or table; a result, or several results that follow one
+                another, or an upload, as bytes or as the path of their file; or a list, a tuple or a dict
+                of these, which are computed together.
             progress: of the computation, as in :func:`tfhe_sbc.compute`.
             device_keys: the directory of switch keys that questions were asked with, if they were
-                asked with ``device_keys``.
+                asked with ``device_keys``, and that uploads under the keys of devices need.
+            pandas: ``True`` for columns and masks as Series, with the labels of their rows as index;
+                ``False`` for tables as dicts of arrays. If it is not given, columns are arrays, and
+                tables are DataFrames if pandas is installed.
 
         Returns:
             Of a column a numpy array of its numbers, whole ones if they are counts; of a mask one
-            of booleans; of a single value a float, an int or a bool. Of bytes with several answers
-            a dict from names to those. An answer for groups is a dict from groups to values: from
+            of booleans; of a single value a float, an int or a bool. Of a table, or an upload with
+            several columns, a DataFrame, whose index has the labels of its rows: moments, if all of them
+            are, or whole numbers, else texts. Of a list a list, of a dict a dict. Of a result with several
+            answers a dict from names to those. An answer for groups is a dict from groups to values: from
             the names of devices, the moments at which periods begin, or pairs of these.
 
         Raises:
             KeyMismatch: it is of another key set, or needs a switch key that is not in ``device_keys``.
-            FormatError: bytes that are no result.
+            FormatError: bytes that are neither a result nor an upload.
+            ImportError: ``pandas=True`` without pandas.
         """
-        if isinstance(value, (bytes, bytearray, memoryview)):
-            return _by_question(self._opened(bytes(value), device_keys))
-        if not isinstance(value, Encrypted_):
-            raise TypeError(
-                f"a {type(value).__name__} is nothing to decrypt: give an encrypted value or the "
-                "bytes of a result"
-            )
-        compute(value, progress=progress)
-        return value._read(self._key)
+        decryption = Decryption(self._key, lambda box: self._open(box, device_keys), pandas)
+        return decryption.of(value, progress)
 
     def __reduce__(self) -> NoReturn:
         _refuse_pickling(self)
@@ -293,7 +309,7 @@ class Keys:
 
 
 def keygen(
-    parameters: Parameters | None = None,
+    parameters: Parameters | str | None = None,
     *,
     progress: Progress = None,
     insecure_for_tests: bool = False,
@@ -301,7 +317,8 @@ def keygen(
     """Makes a key set.
 
     Args:
-        parameters: a set of :mod:`tfhe_sbc.params`; the shipped one if not given.
+        parameters: a set of :mod:`tfhe_sbc.params`, or the name of a shipped one; the default one if not
+            given.
         progress: ``True`` for a bar of tqdm, or a function of two numbers: rows of the server key
             that are done, and all of them.
         insecure_for_tests: make keys even for a set that is too weak to use.

@@ -28,8 +28,10 @@ __all__ = [
     "cost",
     "decide",
     "find_parameters",
+    "kind_of",
     "load_result",
     "open_result",
+    "open_upload",
     "rehearsed_codes",
     "rehearsed_truths",
     "seal",
@@ -323,4 +325,8 @@ def seal(
 def open_result(
     bytes: bytes, secret: SecretKey, device_keys: str | None
 ) -> list[tuple[str, tuple[str | None, int | None] | None, Any]]: ...
+def kind_of(bytes: bytes) -> str: ...
+def open_upload(
+    bytes: bytes, secret: SecretKey, device_keys: str | None
+) -> tuple[list[tuple[str, str, NDArray[float64]]], list[str]]: ...
 def load_result(server: Server, bytes: bytes) -> list[tuple[str, str, list[str] | None, Any]]: ...

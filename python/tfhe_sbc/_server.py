@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import Any
 
 from . import _native
+from ._decrypt import Decryptable, Decryption
 from ._encrypted import (
-    Encrypted,
-    Encrypted_,
     EncryptedColumn,
     EncryptedMask,
     EncryptedOptionalColumn,
     EncryptedScalar,
     EncryptedTable,
-    compute,
 )
 from ._encrypted.base import distinct
 from ._encryptor import (
@@ -29,9 +28,10 @@ from ._encryptor import (
     Readings,
     table_of,
 )
+from ._files import Box, bytes_of, kind_of
 from ._keys import SecretKey, ServerKey
 from ._progress import Progress, telling
-from .params import Parameters, shipped
+from .params import Parameters, chosen
 
 #: Most bootstraps that questions may take if nobody says otherwise.
 MAX_BOOTSTRAPS = 2_000_000
@@ -90,8 +90,11 @@ class Server:
         """Its parameter set."""
         return Parameters(self._server.parameters)
 
-    def load(self, boxes: bytes | Sequence[bytes]) -> Any:
+    def load(self, boxes: Box | Iterable[Box]) -> Any:
         """Loads an upload, or several with the same columns, whose rows follow one another.
+
+        Args:
+            boxes: uploads, as bytes or as the paths of their files.
 
         Returns:
             An :class:`EncryptedColumn`, or an :class:`EncryptedOptionalColumn` if its readings may be
@@ -101,9 +104,12 @@ class Server:
             KeyMismatch: an upload of another key set.
             FormatError: bytes that are no upload.
         """
-        return _table(*self._server.load(_boxes(boxes)))
+        listed = _boxes(boxes)
+        with _told_what_it_is(listed):
+            loaded = self._server.load(listed)
+        return _table(*loaded)
 
-    def load_scalar(self, box: bytes) -> EncryptedScalar:
+    def load_scalar(self, box: Box) -> EncryptedScalar:
         """Loads the one number that ``Encryptor.encrypt_scalar`` has encrypted."""
         column = self.load(box)
         if not isinstance(column, EncryptedColumn) or len(column) != 1:
@@ -112,8 +118,8 @@ class Server:
         scalar.name = column.name
         return scalar
 
-    def load_result(self, result: bytes) -> Any:
-        """Loads what another computation gave as bytes, to compute on.
+    def load_result(self, result: Box) -> Any:
+        """Loads what another computation gave as bytes, or the file with them, to compute on.
 
         Every block takes a bootstrap once it is used. Means of selections, variances and places
         cannot be loaded.
@@ -124,10 +130,13 @@ class Server:
         loaded = self.load_answers(result)
         return next(iter(loaded.values())) if len(loaded) == 1 else loaded
 
-    def load_answers(self, result: bytes) -> dict[str, Any]:
+    def load_answers(self, result: Box) -> dict[str, Any]:
         """:meth:`load_result`, but a dict of one answer, too."""
         loaded: dict[str, Any] = {}
-        answers = _native.load_result(self._server, bytes(result))
+        given = bytes_of(result)
+        if kind_of(given) == "upload":
+            raise _native.FormatError("this is an upload and no result: load it with load()")
+        answers = _native.load_result(self._server, given)
         names = distinct(name for name, _, _, _ in answers)
         for name, (_, unit, labels, value) in zip(names, answers):
             if isinstance(value, _native.Mask):
@@ -141,7 +150,7 @@ class Server:
 
     def query(
         self,
-        boxes: bytes | Sequence[bytes],
+        boxes: Box | Iterable[Box],
         *questions: str,
         key: DeviceKey | DevicePublicKey | None = None,
         sanitise: DevicePublicKey | None = None,
@@ -157,7 +166,7 @@ class Server:
         """Answers questions in words, as ``tfhe-sbc eval`` does.
 
         Args:
-            boxes: one upload or several.
+            boxes: one upload or several, as bytes or as the paths of their files.
             questions: such as ``"max(temperature)"`` or ``"count(temperature > 30)"``.
             key: a device key, if a question has thresholds to be encrypted:
                 ``"rows(t > encrypted(30))"``.
@@ -187,13 +196,14 @@ class Server:
             raise ValueError(f"devices names the device of each upload: give {len(listed)} names")
         scope = (_moment(since), _moment(until), newest, by)
         with telling(progress, "computing", " bootstraps") as callback:
-            return self._server.query(
-                list(zip(names, listed)),
-                (list(questions), scope),
-                keys,
-                max_bootstraps,
-                callback,
-            )
+            with _told_what_it_is(listed):
+                return self._server.query(
+                    list(zip(names, listed)),
+                    (list(questions), scope),
+                    keys,
+                    max_bootstraps,
+                    callback,
+                )
 
     def __repr__(self) -> str:
         return f"<Server of {self.fingerprint}, {self.parameters.name}>"
@@ -224,13 +234,29 @@ def _moment(moment: datetime | str | None) -> int | None:
     return round(moment.timestamp() * 1000)
 
 
-def _boxes(boxes: bytes | Sequence[bytes]) -> list[bytes]:
-    if isinstance(boxes, (bytes, bytearray, memoryview)):
-        boxes = [bytes(boxes)]
-    listed = [bytes(box) for box in boxes]
+def _boxes(boxes: Box | Iterable[Box]) -> list[bytes]:
+    """The bytes of one upload or several."""
+    if isinstance(boxes, (bytes, bytearray, memoryview, str, os.PathLike)):
+        boxes = [boxes]
+    listed = [bytes_of(box) for box in boxes]
     if not listed:
         raise ValueError("there are no uploads: give at least one")
     return listed
+
+
+@contextmanager
+def _told_what_it_is(listed: list[bytes]) -> Iterator[None]:
+    """Says of bytes that are a result and no upload how to load them."""
+    try:
+        yield
+    except _native.FormatError:
+        for place, given in enumerate(listed):
+            if kind_of(given) == "result":
+                which = f"upload number {place + 1} is" if len(listed) > 1 else "this is"
+                raise _native.FormatError(
+                    f"{which} a result of a computation and no upload: load it with load_result()"
+                ) from None
+        raise
 
 
 class Rehearsal:
@@ -239,11 +265,11 @@ class Rehearsal:
     To try a computation out, fast and without keys, and to know what it costs.
 
     Args:
-        parameters: the parameter set; the shipped one if not given.
+        parameters: the parameter set, or the name of a shipped one; the default one if not given.
     """
 
-    def __init__(self, parameters: Parameters | None = None) -> None:
-        self._server = _native.Server.rehearsal((parameters or shipped())._parameters)
+    def __init__(self, parameters: Parameters | str | None = None) -> None:
+        self._server = _native.Server.rehearsal(chosen(parameters)._parameters)
 
     def load(
         self,
@@ -267,12 +293,9 @@ class Rehearsal:
         values = [column.tolist() for column in readings]
         return _table(*self._server.load_clear(described, labels, values))
 
-    def decrypt(self, value: Encrypted) -> Any:
-        """The values that the secret key would decrypt."""
-        if not isinstance(value, Encrypted_):
-            raise TypeError(f"a {type(value).__name__} is nothing that a rehearsal computes")
-        compute(value)
-        return value._read(_CLEAR)
+    def decrypt(self, value: Decryptable, *, pandas: bool | None = None) -> Any:
+        """The values that the secret key would decrypt. See ``SecretKey.decrypt``."""
+        return Decryption(_CLEAR, None, pandas).of(value)
 
     def __repr__(self) -> str:
         return f"<Rehearsal with {self._server.parameters.name}>"

@@ -89,6 +89,26 @@ def shipped(name: str = "message_2_carry_2") -> Parameters:
     return Parameters(_native.Parameters.shipped(name))
 
 
+def chosen(parameters: Parameters | str | None) -> Parameters:
+    """A parameter set, also by the name of one that comes with the library; the default one of `None`."""
+    if parameters is None:
+        return shipped()
+    if isinstance(parameters, str):
+        try:
+            return shipped(parameters)
+        except _native.TfheSbcError as error:
+            raise _native.TfheSbcError(
+                f"{error}. Keys have no name of their own: Keys.save(directory) writes them, and "
+                "Keys.load(directory) reads them"
+            ) from None
+    if not isinstance(parameters, Parameters):
+        raise TypeError(
+            f"a parameter set is needed, not a {type(parameters).__name__}: give one of "
+            "tfhe_sbc.params, or nothing for the default one"
+        )
+    return parameters
+
+
 def load(path: PathLike) -> Parameters:
     """Reads a parameter file. Its claims are checked."""
     return _of_toml(Path(path).read_text())

@@ -101,13 +101,56 @@ impl UploadError {
             Self::Length { .. } | Self::Columns { .. } => {
                 Some("give every column one reading for each row")
             }
-            Self::Description(_) => Some("shorten names, units and timestamps"),
+            Self::Description(error) => advice_on_description(error),
             Self::Metadata(_) | Self::Encrypt(_) => Some("encrypt fewer rows at a time"),
             Self::Key(_)
             | Self::Entropy(_)
             | Self::Start(_)
             | Self::Column { .. }
             | Self::Compact { .. } => None,
+        }
+    }
+}
+
+/// Returns advice on columns or labels that an upload cannot hold.
+fn advice_on_description(error: &ReadingsError) -> Option<&'static str> {
+    Some(match error {
+        ReadingsError::Column { error, .. } => match error {
+            FixedPointError::Offset => "give the lowest reading, a number in the column's unit",
+            FixedPointError::Scale => {
+                "give the step between readings, such as 0.1, in the column's unit"
+            }
+            FixedPointError::Bits(_) => {
+                "give the bits of a code: readings go from offset to offset + scale * (2^bits - 1)"
+            }
+        },
+        ReadingsError::DuplicateColumn(_) => "give each column a name of its own",
+        ReadingsError::Shape(_) => {
+            "name columns with ASCII letters, digits and underscores, keep units and timestamps short, and give one row or more"
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_about_what_is_wrong() {
+        let column = |error| ReadingsError::Column {
+            name: "t".to_owned(),
+            error,
+        };
+        for (error, words) in [
+            (column(FixedPointError::Offset), "lowest reading"),
+            (column(FixedPointError::Scale), "step between readings"),
+            (column(FixedPointError::Bits(0)), "bits of a code"),
+            (ReadingsError::DuplicateColumn("t".to_owned()), "of its own"),
+            (ReadingsError::Shape("no rows"), "one row or more"),
+        ] {
+            let advice = UploadError::from(error).advice().unwrap();
+            assert!(advice.contains(words), "{advice}");
         }
     }
 }

@@ -172,7 +172,7 @@ def test_what_is_no_compact_form(key):
     with pytest.raises(ValueError, match="not both"):
         columns = [ts.Column("value", bits=12)]
         encryptor.encrypt([1], columns=columns, compact=ts.Compact(10, 30))
-    with pytest.raises(OverflowError):
+    with pytest.raises(ValueError, match="headroom of a compact form is -1"):
         encryptor.encrypt([1], bits=12, compact=ts.Compact(-1, 30))
     with pytest.raises(ts.RangeError, match="row 2"):
         encryptor.encrypt([1, 4096], bits=12, compact=ts.Compact(10, 30))

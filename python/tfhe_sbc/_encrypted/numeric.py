@@ -314,7 +314,7 @@ class EncryptedStatistic(Encrypted_):
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operand
-    __truediv__ = __rtruediv__ = __neg__ = __abs__ = _no_operand
+    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = _no_operand
     __lt__ = __le__ = __gt__ = __ge__ = _no_operand
     __eq__ = __ne__ = _no_operand
     __hash__ = Encrypted_.__hash__

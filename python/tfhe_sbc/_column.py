@@ -1,0 +1,1 @@
+../device/tfhe_sbc_device/_column.py
