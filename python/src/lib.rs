@@ -42,6 +42,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(keys::rehearsed_truths, module)?)?;
     module.add_function(wrap_pyfunction!(mask::decide, module)?)?;
     module.add_function(wrap_pyfunction!(params::find_parameters, module)?)?;
+    module.add_function(wrap_pyfunction!(params::forms_of, module)?)?;
     module.add_function(wrap_pyfunction!(results::load_result, module)?)?;
     module.add_function(wrap_pyfunction!(results::open_result, module)?)?;
     module.add_function(wrap_pyfunction!(results::seal, module)?)?;

@@ -6,7 +6,10 @@ use tfhe_sbc_core::parameters::{ParameterName, ParameterSet, Parameters as Set, 
 use tfhe_sbc_oracle::cost::CostModel;
 use tfhe_sbc_oracle::parameter_file::{from_toml, name_suffix, to_toml};
 use tfhe_sbc_oracle::search::{Pricing, Request, find as search};
+use tfhe_sbc_python_shared::device::{ColumnTuple, under};
 use tfhe_sbc_python_shared::errors::{TfheSbcError, refused};
+use tfhe_sbc_upload::definition::{Under, UploadKind};
+use tfhe_sbc_upload::readings::Column;
 
 /// A parameter set.
 #[pyclass(frozen, eq)]
@@ -125,4 +128,30 @@ pub(crate) fn find_parameters(
     // Refuses sets that carry no integers.
     tfhe_sbc_columns::Server::rehearsal(&set).map_err(crate::errors::refused)?;
     Ok(Parameters { set })
+}
+
+/// The compact form of a column, as headroom, body bits and feedback, and the bits of a row.
+type FormOfColumn = (Option<(u32, u32, bool)>, u64);
+
+/// The form of each column under these parameters, as headroom, body bits and feedback, which radix blocks have none of, and the
+/// number of bits that a row takes in an upload.
+///
+/// # Errors
+/// Uses that cannot be met, and what cannot be derived.
+#[pyfunction]
+pub(crate) fn forms_of(
+    columns: Vec<ColumnTuple>,
+    parameters: &Parameters,
+) -> PyResult<Vec<FormOfColumn>> {
+    let key = Under {
+        parameters: &parameters.set,
+        kind: UploadKind::Symmetric,
+    };
+    let columns = under(columns, key)?;
+    let form = |column: &Column| {
+        let form = column.compact;
+        let form = form.map(|form| (form.headroom, form.body_bits, form.feedback));
+        (form, column.bits_of_a_row(key.parameters))
+    };
+    Ok(columns.iter().map(form).collect())
 }

@@ -29,6 +29,7 @@ from ._encrypted import (
     where,
 )
 from ._encryptor import Column, Compact, DeviceKey, DevicePublicKey, Encryptor
+from ._fit import Encodings, Fit, fit_encoding
 from ._keys import Keys, SecretKey, ServerKey, keygen
 from ._native import FormatError, KeyMismatch, RangeError, TfheSbcError, __version__
 from ._server import Rehearsal, Server
@@ -49,7 +50,9 @@ __all__ = [
     "EncryptedSelection",
     "EncryptedStatistic",
     "EncryptedTable",
+    "Encodings",
     "Encryptor",
+    "Fit",
     "Fleet",
     "FleetError",
     "FormatError",
@@ -66,6 +69,7 @@ __all__ = [
     "__version__",
     "compute",
     "cost",
+    "fit_encoding",
     "keygen",
     "maximum",
     "minimum",

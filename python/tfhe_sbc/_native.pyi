@@ -28,6 +28,7 @@ __all__ = [
     "cost",
     "decide",
     "find_parameters",
+    "forms_of",
     "kind_of",
     "load_result",
     "open_result",
@@ -113,6 +114,10 @@ def find_parameters(
     security_bits: float,
     threads: int,
 ) -> Parameters: ...
+
+def forms_of(
+    columns: list[_Column], parameters: Parameters
+) -> list[tuple[tuple[int, int, bool] | None, int]]: ...
 
 @final
 class SecretKey:

@@ -146,19 +146,6 @@ pub(crate) fn feedback_text(feedback: bool) -> &'static str {
     }
 }
 
-/// The bits of a row of a column, and of what is derived from it, that travel.
-fn bits_of_a_row(column: &Column, parameters: &Parameters) -> u64 {
-    let element = match column.compact {
-        Some(compact) => compact.body_bits,
-        None => parameters.body_bits(),
-    };
-    let own = column.elements_each(parameters.block_encoding()) as u64 * u64::from(element);
-    let derived = column.derived.columns();
-    own + derived
-        .map(|(_, form)| u64::from(form.body_bits))
-        .sum::<u64>()
-}
-
 /// Returns lines that say in which form columns are encrypted, and how many bytes a row takes.
 pub(crate) fn forms(
     definitions: &[Definition],
@@ -191,11 +178,11 @@ pub(crate) fn forms(
             format!(
                 "  {}: {form}{optional}; {} bytes a reading",
                 column.name,
-                bytes(bits_of_a_row(column, parameters))
+                bytes(column.bits_of_a_row(parameters))
             )
         })
         .collect();
-    let row = columns.iter().map(|c| bits_of_a_row(c, parameters)).sum();
+    let row = columns.iter().map(|c| c.bits_of_a_row(parameters)).sum();
     lines.push(format!(
         "  a row takes {} bytes, labels and headers not counted",
         bytes(row)

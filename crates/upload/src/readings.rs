@@ -115,6 +115,20 @@ impl Column {
         }
     }
 
+    /// Returns the number of bits of ciphertext bodies that a row takes in an upload under these parameters: of a reading and what is
+    /// derived from it.
+    pub fn bits_of_a_row(&self, parameters: &Parameters) -> u64 {
+        let element = match self.compact {
+            Some(compact) => compact.body_bits,
+            None => parameters.body_bits(),
+        };
+        let own = self.elements_each(parameters.block_encoding()) as u64 * u64::from(element);
+        let derived = self.derived.columns();
+        own + derived
+            .map(|(_, form)| u64::from(form.body_bits))
+            .sum::<u64>()
+    }
+
     /// Returns whether its readings may be missing, row by row.
     pub fn is_optional(&self) -> bool {
         self.derived.valid.is_some()

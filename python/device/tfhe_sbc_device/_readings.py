@@ -49,7 +49,7 @@ def table_of(
     optional: PerColumn = None,
 ) -> Table:
     """Columns, labels and readings of what a user gives as readings."""
-    named = _named_columns(data, name, columns)
+    named = named_columns(data, name, columns)
     given = dict(
         scale=scale,
         offset=offset,
@@ -64,7 +64,7 @@ def table_of(
     unscaled: set[str] = set()
     if columns is None:
         columns = _defined(given, list(named))
-        steps = _each("scale", scale, list(named), None)
+        steps = each_of("scale", scale, list(named), None)
         unscaled = {column for column, step in zip(named, steps) if step is None}
     else:
         columns = list(columns)
@@ -91,10 +91,10 @@ def _defined(given: Mapping[str, PerColumn], names: list[str]) -> list[Column]:
     if given["bits"] is None:
         raise ValueError(
             "bits is missing: give the width of a code, so that readings go from offset to "
-            "offset + scale * (2**bits - 1)"
+            "offset + scale * (2**bits - 1), or columns=tfhe_sbc.fit_encoding(data)"
         )
     each = {
-        argument: _each(argument, given[argument], names, default)
+        argument: each_of(argument, given[argument], names, default)
         for argument, default in _DEFAULTS.items()
     }
     return [
@@ -103,7 +103,7 @@ def _defined(given: Mapping[str, PerColumn], names: list[str]) -> list[Column]:
     ]
 
 
-def _each(argument: str, given: PerColumn, names: list[str], default: Any) -> list[Any]:
+def each_of(argument: str, given: PerColumn, names: list[str], default: Any) -> list[Any]:
     """The values for the columns of what was given for all, by name or in their order."""
     if given is None:
         return [default] * len(names)
@@ -192,11 +192,11 @@ def _check_steps(column: Column, values: NDArray[np.float64]) -> None:
         raise _native.RangeError(
             f"column '{column.name}' has no scale, and a scale of 1 would round its readings, such as "
             f"that in row {row + 1}: give the step between readings, such as scale=0.1 for one decimal, "
-            "or scale=1 to round them"
+            "or scale=1 to round them; tfhe_sbc.fit_encoding(data) finds it"
         )
 
 
-def _named_columns(
+def named_columns(
     data: Readings, name: str | Sequence[str] | None, columns: Sequence[Column] | None
 ) -> dict[str, Any]:
     """Readings by the names of their columns."""
