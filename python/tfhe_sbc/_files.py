@@ -20,12 +20,22 @@ def bytes_of(box: Box) -> bytes:
         TypeError: if it is neither bytes nor a path.
         OSError: if there is no such file.
     """
+    if hasattr(box, "as_py"):
+        # A value of a column of Arrow.
+        box = box.as_py()
     if isinstance(box, (bytes, bytearray, memoryview)):
         return bytes(box)
     if isinstance(box, (str, os.PathLike)):
         return Path(box).read_bytes()
     raise TypeError(
         f"a {type(box).__name__} is no upload and no result: give bytes, or the path of a file"
+    )
+
+
+def is_box(value: object) -> bool:
+    """Whether something can be an upload or a result."""
+    return isinstance(value, (bytes, bytearray, memoryview, str, os.PathLike)) or hasattr(
+        value, "as_py"
     )
 
 

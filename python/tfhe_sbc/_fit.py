@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, overload
@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._column import Column, whole
-from ._readings import PerColumn, Readings, each_of, named_columns, readings_of
+from ._readings import (
+    PerColumn,
+    Readings,
+    each_of,
+    named_columns,
+    read,
+    readings_of,
+    taken_labels,
+)
 from .params import Parameters, chosen
 
 #: The most decimals that a step has.
@@ -120,6 +128,7 @@ def fit_encoding(
     data: Readings,
     *,
     name: str | Sequence[str] | None = None,
+    rows: Iterable[object] | str | None = None,
     scale: PerColumn = None,
     max_bits: PerColumn = None,
     margin: float = 0.1,
@@ -139,6 +148,7 @@ def fit_encoding(
         data: readings as :meth:`Encryptor.encrypt` takes them. Columns in which some are missing are
             ``optional``.
         name: the column's name, if it has none; a list of names for a 2-D array.
+        rows: the name of the column that has the labels of the rows, as in :meth:`Encryptor.encrypt`.
         scale: the step, in the column's unit, where it is not to be found from the readings.
         max_bits: the most bits of a code, 1 to 52; 24 if the readings have a step, else 16, if not given.
             Under a public key, columns of up to 13 bits can be compact.
@@ -161,7 +171,9 @@ def fit_encoding(
     """
     if not (math.isfinite(margin) and margin >= 0):
         raise ValueError(f"margin is {margin}: give a part of the range, such as 0.1")
+    data = read(data)
     named = named_columns(data, name, None)
+    taken_labels(named, data, rows)
     given = [
         each_of(argument, value, list(named), default)
         for argument, value, default in (

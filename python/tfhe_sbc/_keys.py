@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._decrypt import Clear, Decryptable, Decryption
+from ._decrypt import Decryptable, Decryption
 from ._encrypted.base import distinct
 from ._encryptor import DeviceKey, DevicePublicKey, PathLike, _refuse_pickling
 from ._files import Box, bytes_of, kind_of
+from ._frames import Clear, Form
 from ._progress import Progress, telling
 from .params import Parameters, chosen
 
@@ -153,7 +154,8 @@ class SecretKey:
             raise _native.KeyMismatch(
                 f"{error}; decrypt(…, device_keys=directory) finds the switch keys of a directory"
             ) from None
-        return Clear({name: values for name, _, values in columns}, rows)
+        readings = {name: values for name, _, values in columns}
+        return Clear(readings, {name: unit for name, unit, _ in columns}, rows)
 
     def decrypt(
         self,
@@ -161,7 +163,7 @@ class SecretKey:
         progress: Progress = None,
         *,
         device_keys: PathLike | None = None,
-        pandas: bool | None = None,
+        to: Form | None = None,
     ) -> Any:
         """Decrypts what was computed, and computes it before if it was not.
 
@@ -172,24 +174,26 @@ class SecretKey:
             progress: of the computation, as in :func:`tfhe_sbc.compute`.
             device_keys: the directory of switch keys that questions were asked with, if they were
                 asked with ``device_keys``, and that uploads under the keys of devices need.
-            pandas: ``True`` for columns and masks as Series, with the labels of their rows as index;
-                ``False`` for tables as dicts of arrays. If it is not given, columns are arrays, and
-                tables are DataFrames if pandas is installed.
+            to: what columns, masks and tables become: arrays and dicts of arrays with ``"numpy"``, Series
+                and DataFrames with ``"pandas"``, DataFrames with ``"polars"``, and tables of pyarrow with
+                ``"arrow"``. If it is not given, columns are arrays, and tables are DataFrames of pandas if
+                that is installed.
 
         Returns:
             Of a column a numpy array of its numbers, whole ones if they are counts; of a mask one
             of booleans; of a single value a float, an int or a bool. Of a table, or an upload with
             several columns, a DataFrame, whose index has the labels of its rows: moments, if all of them
-            are, or whole numbers, else texts. Of a list a list, of a dict a dict. Of a result with several
+            are, or whole numbers, else texts. In polars and Arrow these are the first column, ``time`` or
+            ``row``, and what is missing is null instead of NaN. Of a list a list, of a dict a dict. Of a result with several
             answers a dict from names to those. An answer for groups is a dict from groups to values: from
             the names of devices, the moments at which periods begin, or pairs of these.
 
         Raises:
             KeyMismatch: it is of another key set, or needs a switch key that is not in ``device_keys``.
             FormatError: bytes that are neither a result nor an upload.
-            ImportError: ``pandas=True`` without pandas.
+            ImportError: the library of ``to`` is not installed.
         """
-        decryption = Decryption(self._key, lambda box: self._open(box, device_keys), pandas)
+        decryption = Decryption(self._key, lambda box: self._open(box, device_keys), to)
         return decryption.of(value, progress)
 
     def __reduce__(self) -> NoReturn:

@@ -29,6 +29,7 @@ from ._encryptor import (
     table_of,
 )
 from ._files import Box, bytes_of, kind_of
+from ._frames import Form
 from ._keys import SecretKey, ServerKey
 from ._progress import Progress, telling
 from .params import Parameters, chosen
@@ -284,7 +285,7 @@ class Rehearsal:
         compact: PerColumn = None,
         optional: PerColumn = None,
         columns: Sequence[Column] | None = None,
-        rows: Iterable[object] | None = None,
+        rows: Iterable[object] | str | None = None,
     ) -> Any:
         """The table that ``Server.load`` makes of these readings. See ``Encryptor.encrypt``."""
         described, labels, readings = table_of(
@@ -293,9 +294,9 @@ class Rehearsal:
         values = [column.tolist() for column in readings]
         return _table(*self._server.load_clear(described, labels, values))
 
-    def decrypt(self, value: Decryptable, *, pandas: bool | None = None) -> Any:
+    def decrypt(self, value: Decryptable, *, to: Form | None = None) -> Any:
         """The values that the secret key would decrypt. See ``SecretKey.decrypt``."""
-        return Decryption(_CLEAR, None, pandas).of(value)
+        return Decryption(_CLEAR, None, to).of(value)
 
     def __repr__(self) -> str:
         return f"<Rehearsal with {self._server.parameters.name}>"

@@ -160,14 +160,15 @@ class Encryptor:
         compact: PerColumn = None,
         optional: PerColumn = None,
         columns: Sequence[Column] | None = None,
-        rows: Iterable[object] | None = None,
+        rows: Iterable[object] | str | None = None,
     ) -> bytes:
         """Encrypts readings into one upload.
 
         Args:
             data: readings of one column (1-D), or of several: a mapping from names to columns, a
-                structured array, a 2-D array with a column of readings in each column, or a
-                pandas DataFrame. Whole or floating-point numbers; NaN, None, pandas' ``NA`` and
+                structured array, a 2-D array with a column of readings in each column, a DataFrame of
+                pandas or polars, a table of Arrow or whatever has its PyCapsule interface, or the path
+                of a Parquet file. Whole or floating-point numbers; NaN, null, None, pandas' ``NA`` and
                 masked readings only in columns that are ``optional``.
             scale: the step between codes, in the column's unit; 1 if not given, which readings with
                 decimals are refused for.
@@ -180,8 +181,8 @@ class Encryptor:
             compact: the compact form in numbers, a :class:`Compact`, instead of ``use``.
             optional: whether readings may be missing, see :class:`Column`.
             columns: definitions of all columns, instead of the arguments above.
-            rows: one label a row, such as its time; pandas' index, or numbers from 0, if not given.
-                Moments of a time zone are in UTC. Labels, names and units are not encrypted.
+            rows: one label a row, such as its time, or the name of the column that has them; pandas'
+                index, or numbers from 0, if not given. Moments of a time zone are in UTC. Labels, names and units are not encrypted.
 
         Each of ``scale``, ``offset``, ``bits``, ``unit``, ``use``, ``compact`` and ``optional`` is
         one for all columns, a mapping from names or a list with one for each column. Names that

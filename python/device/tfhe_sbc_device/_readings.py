@@ -6,6 +6,8 @@ the one that it is in.
 
 from __future__ import annotations
 
+import importlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
@@ -16,8 +18,8 @@ from numpy.typing import NDArray
 from . import _native
 from ._column import Column, Parts, did_you_mean
 
-#: Readings: a list or array of one column, or columns as a mapping from names, a structured
-#: array, a 2-D array or a pandas DataFrame.
+#: Readings: a list or array of one column, or columns as a mapping from names, a structured array, a 2-D
+#: array, a DataFrame of pandas or polars, a table of Arrow, or the path of a Parquet file.
 Readings = Any
 #: A value for all columns, or one for each by name or in their order.
 PerColumn = Any
@@ -49,7 +51,9 @@ def table_of(
     optional: PerColumn = None,
 ) -> Table:
     """Columns, labels and readings of what a user gives as readings."""
+    data = read(data)
     named = named_columns(data, name, columns)
+    labels_given = taken_labels(named, data, rows)
     given = dict(
         scale=scale,
         offset=offset,
@@ -78,7 +82,7 @@ def table_of(
     readings = [
         readings_of(named[column.name], column.name, bool(column.optional)) for column in columns
     ]
-    labels = _labels(data, rows, len(readings[0]) if readings else 0)
+    labels = _labels(data, labels_given, len(readings[0]) if readings else 0)
     for column, values in zip(columns, readings):
         _check_there(column, values, labels)
         if column.name in unscaled:
@@ -200,13 +204,14 @@ def named_columns(
     data: Readings, name: str | Sequence[str] | None, columns: Sequence[Column] | None
 ) -> dict[str, Any]:
     """Readings by the names of their columns."""
-    if isinstance(data, Mapping) or hasattr(data, "iloc") and hasattr(data, "columns"):
-        _no_name(name, "of a mapping or a DataFrame")
+    tabular = _tabular(data)
+    if tabular is not None:
+        _no_name(name, "of a table")
         named: dict[str, Any] = {}
-        for key in data:
+        for key, values in tabular:
             if str(key) in named:
                 raise ValueError(f"two columns are called '{key}': give each a name of its own")
-            named[str(key)] = data[key]
+            named[str(key)] = values
         return named
     array = data if hasattr(data, "__array__") else _array(data, "the readings are")
     structure = getattr(getattr(array, "dtype", None), "names", None)
@@ -236,6 +241,57 @@ def named_columns(
             f"one column of readings has {len(names)} names: give several columns as a mapping"
         )
     return {names[0]: array}
+
+
+def read(data: Readings) -> Readings:
+    """The readings of a file or of Arrow's PyCapsule interface; others as they are.
+
+    Raises:
+        ImportError: if no library that reads them is installed.
+        TypeError: if a path is none of Parquet.
+    """
+    if isinstance(data, (str, os.PathLike)):
+        if not os.fspath(data).endswith(".parquet"):
+            raise TypeError(
+                f"the readings are the text {os.fspath(data)!r}: give numbers, or the path of a .parquet file"
+            )
+        return _library("pyarrow.parquet", "Parquet files are read with").read_table(data)
+    if hasattr(data, "collect") and hasattr(data, "lazy"):
+        raise TypeError("a LazyFrame has no readings yet: give lazy_frame.collect()")
+    has_capsule = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+    if not has_capsule or hasattr(data, "__array__") or hasattr(data, "__getitem__"):
+        return data
+    arrow = _library("pyarrow", "what has only the interface of Arrow is read with")
+    try:
+        return arrow.table(data)
+    except (TypeError, ValueError):
+        return arrow.chunked_array(data)
+
+
+def _library(name: str, what: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        package = name.partition(".")[0]
+        raise ImportError(
+            f"{what} {package}, which is not installed: pip install {package}, or give arrays"
+        ) from None
+
+
+def _tabular(data: Readings) -> Iterable[tuple[object, Any]] | None:
+    """The names and columns of a mapping, or of a table of pandas, polars or Arrow; `None` of other readings."""
+    if isinstance(data, Mapping):
+        return data.items()
+    if hasattr(data, "iloc") and hasattr(data, "columns"):
+        return ((key, data.iloc[:, place]) for place, key in enumerate(data.columns))
+    # Arrow's tables have names of columns in `column_names`, those of polars in `columns`.
+    names = getattr(data, "column_names", getattr(data, "columns", None))
+    if hasattr(data, "__getitem__") and isinstance(names, list):
+        return (
+            (key, data[place if hasattr(data, "column_names") else key])
+            for place, key in enumerate(names)
+        )
+    return None
 
 
 def _no_name(name: str | Sequence[str] | None, whose: str) -> None:
@@ -313,6 +369,11 @@ def readings_of(values: Any, name: str, optional: bool = False) -> NDArray[np.fl
             "texts, Decimal): convert it with .astype(float), and remove what is missing or declare "
             "the column optional=True"
         )
+    if kind == "M":
+        raise TypeError(
+            f"column '{name}' has dtype {array.dtype}, that is moments, which label rows: give "
+            f"rows='{name}', or leave it out"
+        )
     if kind not in "biuf":
         raise TypeError(
             f"column '{name}' has dtype {array.dtype}: give whole or floating-point numbers"
@@ -337,13 +398,24 @@ def readings_of(values: Any, name: str, optional: bool = False) -> NDArray[np.fl
     return readings
 
 
+def taken_labels(named: dict[str, Any], data: Readings, rows: Iterable[object] | None) -> Any:
+    """The labels that are given, or those in the column of this name, which is taken out of the readings."""
+    if not isinstance(rows, str):
+        return rows
+    if _tabular(data) is None:
+        raise TypeError(f"rows is the text {rows!r}: give a list of labels, one for each row")
+    if rows not in named:
+        raise ValueError(
+            f"rows names a column '{rows}' of labels, which there is not{_instead(rows, list(named))}"
+        )
+    return named.pop(rows)
+
+
 def _labels(data: Any, rows: Iterable[object] | None, count: int) -> list[str]:
     """One label a row: those that are given, those of pandas' index, or numbers from 0."""
     given: Any = _index(data) if rows is None else rows
     if given is None:
         return [str(row) for row in range(count)]
-    if isinstance(given, (str, bytes)):
-        raise TypeError(f"rows is the text {given!r}: give a list of labels, one for each row")
     if isinstance(given, np.ndarray) and given.dtype.kind == "M":
         given = np.datetime_as_string(given)
     labels = [_label(row) for row in given]
@@ -354,6 +426,9 @@ def _labels(data: Any, rows: Iterable[object] | None, count: int) -> list[str]:
 
 def _label(row: object) -> str:
     """The text of a label. A moment of a time zone is in UTC, as the labels of boards are."""
+    if hasattr(row, "as_py"):
+        # A scalar of pyarrow.
+        row = row.as_py()
     if isinstance(row, datetime) and row.tzinfo is not None:
         moment = row.astimezone(timezone.utc).replace(tzinfo=None)
         return f"{moment.isoformat()}Z"
