@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 from typing import Union
 
 from . import _native
+from ._decrypt import Answer, Group
 from ._encryptor import DeviceKey, DevicePublicKey, Encryptor, PathLike
-from ._keys import Answer, Group, SecretKey, by_group, moment_of
+from ._keys import SecretKey, by_group, moment_of
 from ._progress import Progress, telling
 from ._server import _moment, directory_of, zeros_of
 
@@ -24,7 +25,7 @@ def _length(length: Length | None) -> str | None:
         return length
     if not isinstance(length, timedelta):
         raise TypeError(
-            f"a length of time is a text such as \"1h\" or a timedelta, not a {type(length).__name__}"
+            f'a length of time is a text such as "1h" or a timedelta, not a {type(length).__name__}'
         )
     return f"{length // timedelta(milliseconds=1)}ms"
 

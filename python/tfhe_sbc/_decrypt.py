@@ -2,33 +2,214 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Union
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._encrypted import (
     Encrypted,
     Encrypted_,
+    EncryptedColumn,
+    EncryptedMask,
     EncryptedOptionalColumn,
+    EncryptedScalar,
     EncryptedSelection,
+    EncryptedStatistic,
     EncryptedTable,
     Reader,
     compute,
 )
+from ._encryptor import PathLike
 from ._files import Box, is_box
 from ._frames import Clear, Form, maker
 from ._progress import Progress
 
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
 #: What can be decrypted.
 Decryptable = Union[
     Encrypted,
-    EncryptedOptionalColumn,
     EncryptedTable,
     Box,
     "Sequence[Decryptable]",
     "Mapping[str, Decryptable]",
 ]
+#: The key of a group: the name of a device, the moment at which a period begins, or both.
+Group = Union[str, datetime, tuple[str, datetime]]
+#: The answer to a question: a number, a row with its value, rows or leaves, values, or why there is none.
+Answer = Union[
+    float, bool, tuple[str, float], list[str], NDArray[np.float64], NDArray[np.bool_], ValueError
+]
+#: The only answer of a result, or a dict from questions to answers; those of groups are dicts, too.
+Result = Union[Answer, dict[str, Answer], dict[Group, Answer], dict[str, dict[Group, Answer]]]
+#: A column or a table in the clear.
+Table = Union[
+    NDArray[np.float64],
+    dict[str, NDArray[np.float64]],
+    "pandas.Series[float]",
+    "pandas.DataFrame",
+    "polars.DataFrame",
+    "pyarrow.Table",
+]
+#: What somebody can have decrypted.
+Decrypted = Union[Result, Table, "list[Decrypted]", "tuple[Decrypted, ...]", "dict[str, Decrypted]"]
+#: What has rows.
+_Rows = Union[EncryptedColumn, EncryptedOptionalColumn, EncryptedMask]
+_ToNumpy = Union[Literal["numpy"], None]
+
+
+class Decrypts(ABC):
+    """A party that reads what was computed."""
+
+    @abstractmethod
+    def _decryption(self, device_keys: PathLike | None, to: Form | None) -> Decryption: ...
+
+    # Single numbers are what they are whatever `to` is; other values have the form that it says. A single truth
+    # value is a bool, which types do not know.
+    @overload
+    def decrypt(
+        self,
+        value: EncryptedScalar,
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+        to: Form | None = None,
+    ) -> float: ...
+    @overload
+    def decrypt(
+        self,
+        value: EncryptedStatistic,
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+        to: Form | None = None,
+    ) -> float | tuple[str, float]: ...
+    @overload
+    def decrypt(
+        self,
+        value: EncryptedColumn | EncryptedOptionalColumn,
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+        to: _ToNumpy = None,
+    ) -> NDArray[np.float64]: ...
+    @overload
+    def decrypt(
+        self,
+        value: EncryptedMask,
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+        to: _ToNumpy = None,
+    ) -> NDArray[np.bool_]: ...
+    @overload
+    def decrypt(
+        self,
+        value: EncryptedTable,
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+        to: Literal["numpy"],
+    ) -> dict[str, NDArray[np.float64]]: ...
+    @overload
+    def decrypt(
+        self,
+        value: EncryptedTable,
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+        to: Literal["pandas"] | None = None,
+    ) -> pandas.DataFrame: ...
+    @overload
+    def decrypt(
+        self,
+        value: _Rows,
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+        to: Literal["pandas"],
+    ) -> pandas.Series[float]: ...
+    @overload
+    def decrypt(
+        self,
+        value: _Rows | EncryptedTable,
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+        to: Literal["polars"],
+    ) -> polars.DataFrame: ...
+    @overload
+    def decrypt(
+        self,
+        value: _Rows | EncryptedTable,
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+        to: Literal["arrow"],
+    ) -> pyarrow.Table: ...
+    @overload
+    def decrypt(
+        self,
+        value: Mapping[str, Decryptable],
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+        to: Form | None = None,
+    ) -> dict[str, Decrypted]: ...
+    @overload
+    def decrypt(
+        self,
+        value: Decryptable,
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+        to: Form | None = None,
+    ) -> Decrypted: ...
+    def decrypt(
+        self,
+        value: Decryptable,
+        progress: Progress = None,
+        *,
+        device_keys: PathLike | None = None,
+        to: Form | None = None,
+    ) -> Decrypted:
+        """Decrypts what was computed, and computes it before if it was not.
+
+        Args:
+            value: an encrypted column, number, mask or table; a result, or several results that follow one
+                another, or an upload, as bytes or as the path of their file; or a list, a tuple or a dict
+                of these, which are computed together. A rehearsal has what it computes only.
+            progress: of the computation, as in :func:`tfhe_sbc.compute`.
+            device_keys: the directory of switch keys that questions were asked with, if they were
+                asked with ``device_keys``, and that uploads under the keys of devices need.
+            to: what columns, masks and tables become: arrays and dicts of arrays with ``"numpy"``, Series
+                and DataFrames with ``"pandas"``, DataFrames with ``"polars"``, and tables of pyarrow with
+                ``"arrow"``. If it is not given, columns are arrays, and tables are DataFrames of pandas if
+                that is installed.
+
+        Returns:
+            Of a column a numpy array of its numbers, whole ones if they are counts; of a mask one
+            of booleans; of a single value a float, an int or a bool. Of a table, or an upload with
+            several columns, a DataFrame, whose index has the labels of its rows: moments, if all of them
+            are, or whole numbers, else texts. In polars and Arrow these are the first column, ``time`` or
+            ``row``, and what is missing is null instead of NaN. Of a list a list, of a dict a dict. Of a
+            result with several answers a dict from names to those. An answer for groups is a dict from
+            groups to values: from the names of devices, the moments at which periods begin, or pairs of
+            these.
+
+        Raises:
+            KeyMismatch: it is of another key set, or needs a switch key that is not in ``device_keys``.
+            FormatError: bytes that are neither a result nor an upload.
+            ImportError: the library of ``to`` is not installed.
+        """
+        return self._decryption(device_keys, to).of(value, progress)
 
 
 class Decryption:
@@ -45,10 +226,11 @@ class Decryption:
         self._open = open
         self._maker = maker(to)
 
-    def of(self, value: Any, progress: Progress = None) -> Any:
+    def of(self, value: Decryptable, progress: Progress = None) -> Decrypted:
         """What a value is in the clear. Everything in it is computed together before."""
         compute(*self._encrypted_in(value), progress=progress)
-        return self._read(value)
+        decrypted: Decrypted = self._read(value)
+        return decrypted
 
     def _encrypted_in(self, value: Any) -> Iterator[Any]:
         """The encrypted values in lists, dicts and tables."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._column import Column, whole
+from ._column import Column, Use, whole
 from ._readings import (
     PerColumn,
     Readings,
@@ -129,12 +129,12 @@ def fit_encoding(
     *,
     name: str | Sequence[str] | None = None,
     rows: Iterable[object] | str | None = None,
-    scale: PerColumn = None,
-    max_bits: PerColumn = None,
+    scale: PerColumn[float] = None,
+    max_bits: PerColumn[int] = None,
     margin: float = 0.1,
-    unit: PerColumn = None,
-    use: PerColumn = None,
-    square: PerColumn = None,
+    unit: PerColumn[str] = None,
+    use: PerColumn[Use] = None,
+    square: PerColumn[bool] = None,
     parameters: Parameters | str | None = None,
 ) -> Encodings:
     """Proposes definitions of columns for readings like these.

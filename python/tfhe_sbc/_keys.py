@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, NoReturn, Union
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NoReturn, Union
 
 from . import _native
-from ._decrypt import Decryptable, Decryption
+from ._decrypt import Answer, Decryption, Decrypts, Group, Result
 from ._encrypted.base import distinct
 from ._encryptor import DeviceKey, DevicePublicKey, PathLike, _refuse_pickling
 from ._files import Box, bytes_of, kind_of
@@ -21,14 +19,6 @@ from ._progress import Progress, telling
 from .params import Parameters, chosen
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-
-
-#: The key of a group: the name of a device, the moment at which a period begins, or both.
-Group = Union[str, datetime, tuple[str, datetime]]
-#: The answer to a question: a number, a row with its value, rows or leaves, values, or why there is none.
-Answer = Union[
-    float, bool, tuple[str, float], list[str], NDArray[np.float64], NDArray[np.bool_], ValueError
-]
 
 
 #: An answer as the extension module opens it: its question, its group and its value.
@@ -56,7 +46,7 @@ def by_group(answers: list[_Opened]) -> dict[str, dict[Group, Answer]]:
     return grouped
 
 
-def _by_question(answers: list[_Opened]) -> Any:
+def _by_question(answers: list[_Opened]) -> Result:
     """The only answer, or a dict from questions to answers; those of groups are dicts, too."""
     if len(answers) == 1 and answers[0][1] is None:
         return answers[0][2]
@@ -66,7 +56,7 @@ def _by_question(answers: list[_Opened]) -> Any:
     return next(iter(grouped.values())) if len(grouped) == 1 else grouped
 
 
-class SecretKey:
+class SecretKey(Decrypts):
     """Decrypts everything of a key set. Stays with the key owner.
 
     It cannot be pickled; :meth:`save` writes a file that only its owner can read.
@@ -142,7 +132,7 @@ class SecretKey:
         directory = None if device_keys is None else os.fspath(device_keys)
         return _native.open_result(result, self._key, directory)
 
-    def _open(self, box: Box, device_keys: PathLike | None) -> Any:
+    def _open(self, box: Box, device_keys: PathLike | None) -> Result | Clear:
         """The value of a result, or the table of an upload."""
         given = bytes_of(box)
         if kind_of(given) != "upload":
@@ -157,44 +147,27 @@ class SecretKey:
         readings = {name: values for name, _, values in columns}
         return Clear(readings, {name: unit for name, unit, _ in columns}, rows)
 
-    def decrypt(
-        self,
-        value: Decryptable,
-        progress: Progress = None,
-        *,
-        device_keys: PathLike | None = None,
-        to: Form | None = None,
-    ) -> Any:
-        """Decrypts what was computed, and computes it before if it was not.
+    def _decryption(self, device_keys: PathLike | None, to: Form | None) -> Decryption:
+        return Decryption(self._key, lambda box: self._open(box, device_keys), to)
+
+    def decrypt_answers(
+        self, result: Box, *, device_keys: PathLike | None = None
+    ) -> dict[str, Answer]:
+        """The answers of a result, a dict from their names also if it has only one.
 
         Args:
-            value: an encrypted column, number, mask or table; a result, or several results that follow one
-                another, or an upload, as bytes or as the path of their file; or a list, a tuple or a dict
-                of these, which are computed together.
-            progress: of the computation, as in :func:`tfhe_sbc.compute`.
-            device_keys: the directory of switch keys that questions were asked with, if they were
-                asked with ``device_keys``, and that uploads under the keys of devices need.
-            to: what columns, masks and tables become: arrays and dicts of arrays with ``"numpy"``, Series
-                and DataFrames with ``"pandas"``, DataFrames with ``"polars"``, and tables of pyarrow with
-                ``"arrow"``. If it is not given, columns are arrays, and tables are DataFrames of pandas if
-                that is installed.
-
-        Returns:
-            Of a column a numpy array of its numbers, whole ones if they are counts; of a mask one
-            of booleans; of a single value a float, an int or a bool. Of a table, or an upload with
-            several columns, a DataFrame, whose index has the labels of its rows: moments, if all of them
-            are, or whole numbers, else texts. In polars and Arrow these are the first column, ``time`` or
-            ``row``, and what is missing is null instead of NaN. Of a list a list, of a dict a dict. Of a result with several
-            answers a dict from names to those. An answer for groups is a dict from groups to values: from
-            the names of devices, the moments at which periods begin, or pairs of these.
+            result: the bytes of a result, or the path of their file.
+            device_keys: as in :meth:`decrypt`.
 
         Raises:
-            KeyMismatch: it is of another key set, or needs a switch key that is not in ``device_keys``.
-            FormatError: bytes that are neither a result nor an upload.
-            ImportError: the library of ``to`` is not installed.
+            ValueError: answers for groups, which :meth:`decrypt` gives.
         """
-        decryption = Decryption(self._key, lambda box: self._open(box, device_keys), to)
-        return decryption.of(value, progress)
+        opened = self._opened(bytes_of(result), device_keys)
+        if any(group is not None for _, group, _ in opened):
+            raise ValueError(
+                "the answers are for groups: decrypt() gives a dict from these for each"
+            )
+        return dict(zip(distinct(name for name, _, _ in opened), (it for _, _, it in opened)))
 
     def __reduce__(self) -> NoReturn:
         _refuse_pickling(self)
@@ -237,7 +210,7 @@ class ServerKey:
         """Its parameter set."""
         return Parameters(self._key.parameters)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[[bytes], ServerKey], tuple[bytes]]:
         return (type(self).from_bytes, (self.to_bytes(),))
 
     def __repr__(self) -> str:

@@ -6,20 +6,19 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from . import _native
-from ._decrypt import Decryptable, Decryption
+from ._column import Column, Compact, Optional, Use
+from ._decrypt import Decryption, Decrypts
 from ._encrypted import (
     EncryptedColumn,
     EncryptedMask,
-    EncryptedOptionalColumn,
     EncryptedScalar,
     EncryptedTable,
 )
 from ._encrypted.base import distinct
 from ._encryptor import (
-    Column,
     DeviceKey,
     DevicePublicKey,
     Encryptor,
@@ -31,26 +30,30 @@ from ._encryptor import (
 from ._files import Box, bytes_of, kind_of
 from ._frames import Form
 from ._keys import SecretKey, ServerKey
+from ._loaded import Loaded, LoadedAnswer, column_of, loaded_of, whole_table_of
 from ._progress import Progress, telling
 from .params import Parameters, chosen
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: Most bootstraps that questions may take if nobody says otherwise.
 MAX_BOOTSTRAPS = 2_000_000
 
 
-def _table(
-    columns: list[tuple[str, str, _native.Number | _native.Optional]], rows: list[str]
-) -> Any:
-    named: dict[str, EncryptedColumn | EncryptedOptionalColumn] = {}
-    for name, unit, values in columns:
-        if isinstance(values, _native.Optional):
-            named[name] = EncryptedOptionalColumn(values, name, unit, rows)
-        else:
-            named[name] = EncryptedColumn(values, name, unit, rows)
-    table = EncryptedTable(named, rows)
-    if len(columns) == 1:
-        return table[columns[0][0]]
-    return table
+class _Encoding(TypedDict, total=False):
+    """How readings are encoded. See ``Encryptor.encrypt``."""
+
+    scale: PerColumn[float]
+    offset: PerColumn[float]
+    bits: PerColumn[int]
+    name: str | Sequence[str] | None
+    unit: PerColumn[str]
+    use: PerColumn[Use]
+    compact: PerColumn[Compact]
+    optional: PerColumn[Optional]
+    columns: Sequence[Column] | None
+    rows: Iterable[object] | str | None
 
 
 class Server:
@@ -91,7 +94,7 @@ class Server:
         """Its parameter set."""
         return Parameters(self._server.parameters)
 
-    def load(self, boxes: Box | Iterable[Box]) -> Any:
+    def load(self, boxes: Box | Iterable[Box]) -> Loaded:
         """Loads an upload, or several with the same columns, whose rows follow one another.
 
         Args:
@@ -108,7 +111,19 @@ class Server:
         listed = _boxes(boxes)
         with _told_what_it_is(listed):
             loaded = self._server.load(listed)
-        return _table(*loaded)
+        return loaded_of(*loaded)
+
+    def load_column(self, boxes: Box | Iterable[Box]) -> EncryptedColumn:
+        """:meth:`load` of uploads with one column, in which no reading is missing.
+
+        Raises:
+            ValueError: several columns, or one whose readings may be missing.
+        """
+        return column_of(self.load(boxes))
+
+    def load_table(self, boxes: Box | Iterable[Box]) -> EncryptedTable:
+        """:meth:`load`, but a table also of one column."""
+        return whole_table_of(self.load(boxes))
 
     def load_scalar(self, box: Box) -> EncryptedScalar:
         """Loads the one number that ``Encryptor.encrypt_scalar`` has encrypted."""
@@ -119,7 +134,7 @@ class Server:
         scalar.name = column.name
         return scalar
 
-    def load_result(self, result: Box) -> Any:
+    def load_result(self, result: Box) -> LoadedAnswer | dict[str, LoadedAnswer]:
         """Loads what another computation gave as bytes, or the file with them, to compute on.
 
         Every block takes a bootstrap once it is used. Means of selections, variances and places
@@ -131,9 +146,9 @@ class Server:
         loaded = self.load_answers(result)
         return next(iter(loaded.values())) if len(loaded) == 1 else loaded
 
-    def load_answers(self, result: Box) -> dict[str, Any]:
+    def load_answers(self, result: Box) -> dict[str, LoadedAnswer]:
         """:meth:`load_result`, but a dict of one answer, too."""
-        loaded: dict[str, Any] = {}
+        loaded: dict[str, LoadedAnswer] = {}
         given = bytes_of(result)
         if kind_of(given) == "upload":
             raise _native.FormatError("this is an upload and no result: load it with load()")
@@ -260,7 +275,7 @@ def _told_what_it_is(listed: list[bytes]) -> Iterator[None]:
         raise
 
 
-class Rehearsal:
+class Rehearsal(Decrypts):
     """Does in the clear what a server does on ciphertexts, lookup by lookup.
 
     To try a computation out, fast and without keys, and to know what it costs.
@@ -276,27 +291,36 @@ class Rehearsal:
         self,
         data: Readings,
         *,
-        scale: PerColumn = None,
-        offset: PerColumn = None,
-        bits: PerColumn = None,
+        scale: PerColumn[float] = None,
+        offset: PerColumn[float] = None,
+        bits: PerColumn[int] = None,
         name: str | Sequence[str] | None = None,
-        unit: PerColumn = "",
-        use: PerColumn = None,
-        compact: PerColumn = None,
-        optional: PerColumn = None,
+        unit: PerColumn[str] = "",
+        use: PerColumn[Use] = None,
+        compact: PerColumn[Compact] = None,
+        optional: PerColumn[Optional] = None,
         columns: Sequence[Column] | None = None,
         rows: Iterable[object] | str | None = None,
-    ) -> Any:
+    ) -> Loaded:
         """The table that ``Server.load`` makes of these readings. See ``Encryptor.encrypt``."""
         described, labels, readings = table_of(
             data, scale, offset, bits, name, unit, columns, rows, use, compact, optional
         )
         values = [column.tolist() for column in readings]
-        return _table(*self._server.load_clear(described, labels, values))
+        return loaded_of(*self._server.load_clear(described, labels, values))
 
-    def decrypt(self, value: Decryptable, *, to: Form | None = None) -> Any:
-        """The values that the secret key would decrypt. See ``SecretKey.decrypt``."""
-        return Decryption(_CLEAR, None, to).of(value)
+    def load_column(self, data: Readings, **encoding: Unpack[_Encoding]) -> EncryptedColumn:
+        """:meth:`load` of readings of one column, none of which is missing."""
+        return column_of(self.load(data, **encoding))
+
+    def load_table(self, data: Readings, **encoding: Unpack[_Encoding]) -> EncryptedTable:
+        """:meth:`load`, but a table also of one column."""
+        return whole_table_of(self.load(data, **encoding))
+
+    def _decryption(self, device_keys: PathLike | None, to: Form | None) -> Decryption:
+        if device_keys is not None:
+            raise ValueError("a rehearsal has no keys: leave device_keys out")
+        return Decryption(_CLEAR, None, to)
 
     def __repr__(self) -> str:
         return f"<Rehearsal with {self._server.parameters.name}>"

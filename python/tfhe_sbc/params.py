@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from . import _native
 from ._encryptor import PathLike
@@ -74,7 +74,7 @@ class Parameters:
     def __hash__(self) -> int:
         return hash(self.name)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[[str], Parameters], tuple[str]]:
         return (_of_toml, (self.to_toml(),))
 
     def __repr__(self) -> str:

@@ -67,41 +67,32 @@ print(ts.cost(comfortable(day)))
 # %%
 server = ts.Server(keys.server)
 day = server.load(box)
-results = {
-    "comfortable": comfortable(day),
-    "warmest": day["temperature"].idxmax(),
-    "mean": day["temperature"].mean(),
-    "how damp in the cold": day["humidity"][day["temperature"] < 12].mean(),
-    "quartiles": [day["temperature"].percentile(q, "lower") for q in (25, 75)],
-}
-ts.compute(
-    results["comfortable"],
-    results["warmest"],
-    results["mean"],
-    results["how damp in the cold"],
-    *results["quartiles"],
-)
+nice, warmest = comfortable(day), day["temperature"].idxmax()
+mean = day["temperature"].mean()
+damp_in_the_cold = day["humidity"][day["temperature"] < 12].mean()
+quartiles = [day["temperature"].percentile(q, "lower") for q in (25, 75)]
+ts.compute(nice, warmest, mean, damp_in_the_cold, *quartiles)
 
 # %% [markdown]
 # ## At the key owner's
 
 # %%
 decrypt = keys.secret.decrypt
-print("comfortable:", hours[decrypt(results["comfortable"])])
-print("warmest:", decrypt(results["warmest"]))
-print("mean:", decrypt(results["mean"]))
-print("how damp in the cold:", decrypt(results["how damp in the cold"]))
-print("quartiles:", [decrypt(quartile) for quartile in results["quartiles"]])
+print("comfortable:", hours[decrypt(nice)])
+print("warmest:", decrypt(warmest))
+print("mean:", decrypt(mean))
+print("how damp in the cold:", decrypt(damp_in_the_cold))
+print("quartiles:", [decrypt(quartile) for quartile in quartiles])
 
 # %% [markdown]
 # The answers are those of numpy on the readings themselves.
 
 # %%
 met = (temperature >= 15) & (humidity < 60)
-assert (decrypt(results["comfortable"]) == met).all()
-assert decrypt(results["warmest"]) == (hours[temperature.argmax()], temperature.max())
-assert abs(decrypt(results["mean"]) - temperature.mean()) < 1e-9
+assert (decrypt(nice) == met).all()
+assert decrypt(warmest) == (hours[temperature.argmax()], temperature.max())
+assert abs(decrypt(mean) - temperature.mean()) < 1e-9
 cold = humidity[temperature < 12].mean()
-assert abs(decrypt(results["how damp in the cold"]) - cold) < 1e-9
+assert np.isclose(decrypt(damp_in_the_cold), cold)
 lower = [np.percentile(temperature, q, method="lower") for q in (25, 75)]
-assert [decrypt(quartile) for quartile in results["quartiles"]] == lower
+assert [decrypt(quartile) for quartile in quartiles] == lower

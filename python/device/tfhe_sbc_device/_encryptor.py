@@ -7,12 +7,12 @@ the one that it is in.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, Union
+from typing import NoReturn, Union
 
 from . import _native
-from ._column import Column, Compact
+from ._column import Column, Compact, Optional, Use
 from ._readings import PerColumn, Readings, readings_of, table_of
 
 __all__ = [
@@ -111,7 +111,7 @@ class DevicePublicKey(_KeyOfDevice):
         """Reads a key file."""
         return cls.from_bytes(Path(path).read_bytes())
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[[bytes], DevicePublicKey], tuple[bytes]]:
         return (type(self).from_bytes, (self.to_bytes(),))
 
 
@@ -151,14 +151,14 @@ class Encryptor:
         self,
         data: Readings,
         *,
-        scale: PerColumn = None,
-        offset: PerColumn = None,
-        bits: PerColumn = None,
+        scale: PerColumn[float] = None,
+        offset: PerColumn[float] = None,
+        bits: PerColumn[int] = None,
         name: str | Sequence[str] | None = None,
-        unit: PerColumn = "",
-        use: PerColumn = None,
-        compact: PerColumn = None,
-        optional: PerColumn = None,
+        unit: PerColumn[str] = "",
+        use: PerColumn[Use] = None,
+        compact: PerColumn[Compact] = None,
+        optional: PerColumn[Optional] = None,
         columns: Sequence[Column] | None = None,
         rows: Iterable[object] | str | None = None,
     ) -> bytes:

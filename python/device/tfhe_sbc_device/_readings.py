@@ -10,19 +10,36 @@ import importlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Protocol, TypeVar, Union
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._column import Column, Parts, did_you_mean
+from ._column import Column, Compact, Optional, Parts, Use, did_you_mean
 
+_Of = TypeVar("_Of")
+
+
+class ArrowStream(Protocol):
+    """What gives a stream of Arrow's PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None, /) -> object: ...
+
+
+class ArrowArray(Protocol):
+    """What gives an array of Arrow's PyCapsule interface."""
+
+    def __arrow_c_array__(self, requested_schema: object = None, /) -> tuple[object, object]: ...
+
+
+#: Readings of one column. None is missing.
+_Values = Union[ArrayLike, Sequence[Union[float, None]], ArrowStream, ArrowArray]
 #: Readings: a list or array of one column, or columns as a mapping from names, a structured array, a 2-D
 #: array, a DataFrame of pandas or polars, a table of Arrow, or the path of a Parquet file.
-Readings = Any
-#: A value for all columns, or one for each by name or in their order.
-PerColumn = Any
+Readings = Union[_Values, Mapping[str, _Values], "os.PathLike[str]"]
+#: A value for all columns, or one for each by name or in their order; None is what it is if not given.
+PerColumn = Union[_Of, Mapping[str, _Of], Sequence[Union[_Of, None]], None]
 #: Definitions, labels and readings, as the extension module takes them.
 Table = tuple[list[Parts], list[str], list[NDArray[np.float64]]]
 #: What is given for each column in place of a definition, and what it is where it is not given.
@@ -39,16 +56,16 @@ _DEFAULTS: dict[str, Any] = {
 
 def table_of(
     data: Readings,
-    scale: PerColumn,
-    offset: PerColumn,
-    bits: PerColumn,
+    scale: PerColumn[float],
+    offset: PerColumn[float],
+    bits: PerColumn[int],
     name: str | Sequence[str] | None,
-    unit: PerColumn,
+    unit: PerColumn[str],
     columns: Sequence[Column] | None,
-    rows: Iterable[object] | None,
-    use: PerColumn = None,
-    compact: PerColumn = None,
-    optional: PerColumn = None,
+    rows: Iterable[object] | str | None,
+    use: PerColumn[Use] = None,
+    compact: PerColumn[Compact] = None,
+    optional: PerColumn[Optional] = None,
 ) -> Table:
     """Columns, labels and readings of what a user gives as readings."""
     data = read(data)
@@ -90,7 +107,7 @@ def table_of(
     return ([column._parts() for column in columns], labels, readings)
 
 
-def _defined(given: Mapping[str, PerColumn], names: list[str]) -> list[Column]:
+def _defined(given: Mapping[str, Any], names: list[str]) -> list[Column]:
     """Definitions of columns from what is given for each."""
     if given["bits"] is None:
         raise ValueError(
@@ -107,7 +124,7 @@ def _defined(given: Mapping[str, PerColumn], names: list[str]) -> list[Column]:
     ]
 
 
-def each_of(argument: str, given: PerColumn, names: list[str], default: Any) -> list[Any]:
+def each_of(argument: str, given: Any, names: list[str], default: Any) -> list[Any]:
     """The values for the columns of what was given for all, by name or in their order."""
     if given is None:
         return [default] * len(names)
@@ -213,7 +230,7 @@ def named_columns(
                 raise ValueError(f"two columns are called '{key}': give each a name of its own")
             named[str(key)] = values
         return named
-    array = data if hasattr(data, "__array__") else _array(data, "the readings are")
+    array: Any = data if hasattr(data, "__array__") else _array(data, "the readings are")
     structure = getattr(getattr(array, "dtype", None), "names", None)
     if structure is not None:
         _no_name(name, "of a structured array")
@@ -243,7 +260,7 @@ def named_columns(
     return {names[0]: array}
 
 
-def read(data: Readings) -> Readings:
+def read(data: Readings) -> Any:
     """The readings of a file or of Arrow's PyCapsule interface; others as they are.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Union
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,30 @@ from .. import _native
 from .._progress import Progress, telling
 
 if TYPE_CHECKING:
+    from .column import EncryptedColumn
     from .mask import EncryptedMask
-    from .numeric import EncryptedScalar, EncryptedStatistic, Numeric
+    from .numeric import EncryptedScalar, EncryptedStatistic
+    from .optional import EncryptedOptionalColumn
 
 #: A clear number.
 Clear = Union[int, float, "np.number[Any]"]
+#: Clear numbers, one for each row.
+ClearRows = Union["NDArray[np.number[Any]]", Sequence[float]]
 #: What meets a column: numbers, encrypted or not.
-Operand = Union["Numeric", Clear, "NDArray[Any]", Sequence[float]]
+Operand = Union["EncryptedColumn", "EncryptedScalar", Clear, ClearRows]
+#: What tells some of the rows: a slice, places, or a truth value for each row.
+Places = Union[slice, Sequence[int], "NDArray[np.integer[Any]]", "NDArray[np.bool_]"]
+#: The edges of bins, or their number.
+Bins = Union[int, ClearRows]
 #: Whatever is encrypted.
-Encrypted = Union["Numeric", "EncryptedScalar", "EncryptedStatistic", "EncryptedMask"]
+Encrypted = Union[
+    "EncryptedColumn",
+    "EncryptedScalar",
+    "EncryptedStatistic",
+    "EncryptedMask",
+    "EncryptedOptionalColumn",
+]
+_Value = TypeVar("_Value", bound="Encrypted_")
 #: What encrypted values are made of.
 Part = Union[_native.Number, _native.Mask]
 #: An answer of a result: its kind, name, parts, unit and rows.
@@ -70,7 +85,7 @@ class Encrypted_:
         """True if nothing is left to compute."""
         return all(part.is_computed for part in self._parts())
 
-    def compute(self, progress: Progress = None) -> Any:
+    def compute(self: _Value, progress: Progress = None) -> _Value:
         """Computes it, and gives it back. See :func:`compute`."""
         compute(self, progress=progress)  # type: ignore[arg-type]
         return self
@@ -87,7 +102,7 @@ class Encrypted_:
         """
         return to_bytes(self, progress=progress)  # type: ignore[arg-type]
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+    def __array__(self, *_: object, **__: object) -> NoReturn:
         raise TypeError(
             "this is encrypted and no array: use its own methods and operators, and "
             "keys.secret.decrypt() to have numbers"
@@ -112,8 +127,8 @@ class Encrypted_:
         )
 
     def __array_ufunc__(
-        self, ufunc: Callable[..., Any], method: str, *inputs: Any, **kwargs: Any
-    ) -> Any:
+        self, ufunc: Callable[..., Any], method: str, *inputs: object, **kwargs: object
+    ) -> object:
         ours = UFUNCS.get(ufunc)
         if ours is None or method != "__call__" or kwargs:
             name = getattr(ufunc, "__name__", "this function")
@@ -129,9 +144,9 @@ class Encrypted_:
         self,
         function: Callable[..., Any],
         types: Iterable[type],
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-    ) -> Any:
+        args: Sequence[object],
+        kwargs: dict[str, object],
+    ) -> object:
         ours = NUMPY.get(function)
         if ours is None:
             name = getattr(function, "__name__", "this function")

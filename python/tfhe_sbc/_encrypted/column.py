@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
 from .base import (
+    Bins,
     Operand,
     Part,
+    Places,
     Reader,
     check_axis,
     is_clear_number,
@@ -54,6 +56,18 @@ class EncryptedColumn(Numeric):
         self.rows = rows
         self._whole = whole
 
+    if TYPE_CHECKING:
+        # What meets rows has rows.
+        def __add__(self, other: Operand) -> EncryptedColumn: ...
+        def __radd__(self, other: Operand) -> EncryptedColumn: ...
+        def __sub__(self, other: Operand) -> EncryptedColumn: ...
+        def __rsub__(self, other: Operand) -> EncryptedColumn: ...
+        def __mul__(self, other: Operand) -> EncryptedColumn: ...
+        def __rmul__(self, other: Operand) -> EncryptedColumn: ...
+        def clip(
+            self, low: Operand | None = None, high: Operand | None = None
+        ) -> EncryptedColumn: ...
+
     # Its shape.
 
     def __len__(self) -> int:
@@ -92,7 +106,7 @@ class EncryptedColumn(Numeric):
             f"of {self.scale:g}, {state(self)}>"
         )
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> NoReturn:
         raise TypeError(
             "a loop over an encrypted column computes row by row, which is slow: use operators and "
             "reductions on the whole column, or column[i] for single rows"
@@ -106,8 +120,12 @@ class EncryptedColumn(Numeric):
     @overload
     def __getitem__(self, key: EncryptedMask) -> EncryptedSelection: ...
     @overload
-    def __getitem__(self, key: slice | Sequence[int] | NDArray[Any]) -> EncryptedColumn: ...
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Places) -> EncryptedColumn: ...
+    def __getitem__(
+        self, key: int | EncryptedMask | Places
+    ) -> EncryptedScalar | EncryptedSelection | EncryptedColumn:
+        """Rows: one by its place, some by a slice, places or clear booleans, or those that meet an
+        encrypted condition, which have reductions only. The unit stays."""
         if isinstance(key, EncryptedMask):
             return EncryptedSelection(self, key)
         if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
@@ -287,7 +305,7 @@ class EncryptedColumn(Numeric):
 
     def histogram(
         self,
-        bins: int | Sequence[float] | NDArray[Any] = 10,
+        bins: Bins = 10,
         range: tuple[float, float] | None = None,
     ) -> EncryptedColumn:
         """The number of rows in each bin, from its edge up to but without the next.
@@ -305,9 +323,7 @@ class EncryptedColumn(Numeric):
         edges = self._bins(bins, range)
         return self._counted(self._number.histogram(edges.tolist(), True), edges)
 
-    def _bins(
-        self, bins: int | Sequence[float] | NDArray[Any], range: tuple[float, float] | None
-    ) -> NDArray[np.float64]:
+    def _bins(self, bins: Bins, range: tuple[float, float] | None) -> NDArray[np.float64]:
         edges = self._edges(bins, range)
         if edges.ndim != 1 or len(edges) < 2 or not bool(np.all(np.diff(edges) > 0)):
             raise ValueError("a histogram has at least two edges, which increase")
@@ -319,9 +335,7 @@ class EncryptedColumn(Numeric):
         rows = [f"{low:g} to {high:g}" for low, high in zip(edges[:-1], edges[1:])]
         return EncryptedColumn(number, f"histogram({self.name})", "", rows, True)
 
-    def _edges(
-        self, bins: int | Sequence[float] | NDArray[Any], range: tuple[float, float] | None
-    ) -> NDArray[np.float64]:
+    def _edges(self, bins: Bins, range: tuple[float, float] | None) -> NDArray[np.float64]:
         if isinstance(bins, (int, np.integer)):
             low, high = range or self.range
             return np.linspace(low, high, int(bins) + 1)
@@ -343,7 +357,9 @@ class EncryptedColumn(Numeric):
     def where(self, condition: EncryptedMask) -> EncryptedSelection: ...
     @overload
     def where(self, condition: EncryptedMask, other: Operand) -> EncryptedColumn: ...
-    def where(self, condition: EncryptedMask, other: Any = None) -> Any:
+    def where(
+        self, condition: EncryptedMask, other: Operand | None = None
+    ) -> EncryptedSelection | EncryptedColumn:
         """The rows that meet a condition, or ``other`` where they do not."""
         if other is None:
             return EncryptedSelection(self, condition)

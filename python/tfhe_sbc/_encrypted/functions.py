@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from .. import _native
 from .base import (
     NUMPY,
     UFUNCS,
+    Clear,
     Encrypted_,
     Operand,
     check_axis,
@@ -23,19 +24,28 @@ from .base import (
     shown,
 )
 from .mask import EncryptedMask
-from .numeric import EncryptedScalar, Numeric
+from .numeric import EncryptedScalar, Numbers, Numeric
 
 if TYPE_CHECKING:
     from .column import EncryptedColumn
 
 
-def where(condition: Any, a: Operand, b: Operand) -> Any:
+@overload
+def where(condition: EncryptedMask, a: EncryptedColumn, b: Operand) -> EncryptedColumn: ...
+@overload
+def where(condition: EncryptedMask, a: Operand, b: EncryptedColumn) -> EncryptedColumn: ...
+@overload
+def where(condition: EncryptedMask, a: Operand, b: Operand) -> Numbers: ...
+def where(condition: EncryptedMask, a: Operand, b: Operand) -> Numbers:
     """``a`` where an encrypted condition holds, ``b`` where it does not.
 
     Args:
         condition: an :class:`EncryptedMask`, of rows or single.
-        a: a column, a scalar, a clear number or a clear array; likewise ``b``. Not both are clear
-            unless they are single numbers.
+        a: a column, a scalar, a clear number or a clear array of as many rows, in the unit of ``b``;
+            likewise ``b``. Not both are clear unless they are single numbers.
+
+    Returns:
+        A column if any of the three has rows, else a single number.
     """
     if not isinstance(condition, EncryptedMask):
         raise TypeError(
@@ -68,14 +78,47 @@ def where(condition: Any, a: Operand, b: Operand) -> Any:
     return _placed(a._number.select(condition._mask, other), name, a, b, condition)
 
 
-def maximum(a: Any, b: Any) -> Any:
-    """The larger of two operands, row by row; one of them is encrypted."""
-    return _renamed(where(a > b, a, b), f"maximum({shown(a)}, {shown(b)})")
+@overload
+def maximum(a: EncryptedColumn, b: Operand) -> EncryptedColumn: ...
+@overload
+def maximum(a: Operand, b: EncryptedColumn) -> EncryptedColumn: ...
+@overload
+def maximum(a: EncryptedScalar, b: EncryptedScalar | Clear) -> EncryptedScalar: ...
+@overload
+def maximum(a: Clear, b: EncryptedScalar) -> EncryptedScalar: ...
+@overload
+def maximum(a: Operand, b: Operand) -> Numbers: ...
+def maximum(a: Operand, b: Operand) -> Numbers:
+    """The larger of two operands in one unit, row by row; one of them is encrypted.
+
+    Returns:
+        A column if one of the two has rows, else a single number.
+    """
+    return _renamed(where(_mask(a > b), a, b), f"maximum({shown(a)}, {shown(b)})")  # type: ignore[operator]
 
 
-def minimum(a: Any, b: Any) -> Any:
-    """The smaller of two operands, row by row; one of them is encrypted."""
-    return _renamed(where(a < b, a, b), f"minimum({shown(a)}, {shown(b)})")
+@overload
+def minimum(a: EncryptedColumn, b: Operand) -> EncryptedColumn: ...
+@overload
+def minimum(a: Operand, b: EncryptedColumn) -> EncryptedColumn: ...
+@overload
+def minimum(a: EncryptedScalar, b: EncryptedScalar | Clear) -> EncryptedScalar: ...
+@overload
+def minimum(a: Clear, b: EncryptedScalar) -> EncryptedScalar: ...
+@overload
+def minimum(a: Operand, b: Operand) -> Numbers: ...
+def minimum(a: Operand, b: Operand) -> Numbers:
+    """The smaller of two operands in one unit, row by row; one of them is encrypted.
+
+    Returns:
+        A column if one of the two has rows, else a single number.
+    """
+    return _renamed(where(_mask(a < b), a, b), f"minimum({shown(a)}, {shown(b)})")  # type: ignore[operator]
+
+
+def _mask(condition: Any) -> EncryptedMask:
+    """What a comparison with something encrypted gives."""
+    return condition  # type: ignore[no-any-return]
 
 
 def _as_number(condition: EncryptedMask) -> Numeric:
@@ -87,12 +130,14 @@ def _as_number(condition: EncryptedMask) -> Numeric:
     return EncryptedColumn(number, condition.name, "", condition.rows, True)
 
 
-def _renamed(value: Any, name: str) -> Any:
+def _renamed(value: Numbers, name: str) -> Numbers:
     value.name = named(name)
     return value
 
 
-def _placed(number: _native.Number, name: str, a: Numeric, b: object, mask: EncryptedMask) -> Any:
+def _placed(
+    number: _native.Number, name: str, a: Numeric, b: object, mask: EncryptedMask
+) -> Numbers:
     from .column import EncryptedColumn
 
     whole = a._whole and is_whole(b)

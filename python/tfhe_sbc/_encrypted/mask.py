@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Union
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _native
 from .base import (
     Encrypted_,
     Operand,
     Part,
+    Places,
     Reader,
     check_axis,
     named,
@@ -22,6 +24,12 @@ from .base import (
     state,
 )
 from .numeric import EncryptedScalar
+
+if TYPE_CHECKING:
+    from .column import EncryptedColumn
+
+#: Clear truth values: a single one, or one for each row.
+Truths = Union[bool, np.bool_, NDArray[np.bool_], Sequence[bool]]
 
 
 class EncryptedMask(Encrypted_):
@@ -58,7 +66,7 @@ class EncryptedMask(Encrypted_):
             raise TypeError("a single encrypted truth value has no len()")
         return self._mask.rows
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> NoReturn:
         raise TypeError("encrypted truth values are not looped over: use &, |, ~, sum, any and all")
 
     def __repr__(self) -> str:
@@ -67,7 +75,7 @@ class EncryptedMask(Encrypted_):
 
     def _logic(
         self, other: object, sign: str, apply: Callable[[_native.Mask, _native.Mask], _native.Mask]
-    ) -> Any:
+    ) -> EncryptedMask:
         if isinstance(other, EncryptedMask):
             mask = other._mask
         elif isinstance(other, (bool, np.bool_)):
@@ -77,20 +85,30 @@ class EncryptedMask(Encrypted_):
         elif isinstance(other, Encrypted_):
             raise TypeError(f"{sign} combines conditions, not numbers: compare first")
         else:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         rows = self.rows or (other.rows if isinstance(other, EncryptedMask) else ())
         result = apply(self._mask, mask)
         if result.rows is not None and not rows:
             rows = numbered(result.rows)
         return EncryptedMask(result, f"({self.name} {sign} {shown(other)})", rows)
 
-    def __and__(self, other: object) -> Any:
+    def __and__(self, other: EncryptedMask | Truths) -> EncryptedMask:
+        """True where both hold.
+
+        Args:
+            other: a mask or clear booleans of as many rows, or a single truth value.
+
+        Returns:
+            A mask of as many rows; a single truth value if neither has rows.
+        """
         return self._logic(other, "&", _native.Mask.logical_and)
 
-    def __or__(self, other: object) -> Any:
+    def __or__(self, other: EncryptedMask | Truths) -> EncryptedMask:
+        """True where one of the two holds, or both. See :meth:`__and__`."""
         return self._logic(other, "|", _native.Mask.logical_or)
 
-    def __xor__(self, other: object) -> Any:
+    def __xor__(self, other: EncryptedMask | Truths) -> EncryptedMask:
+        """True where one of the two holds and the other does not. See :meth:`__and__`."""
         return self._logic(other, "^", _native.Mask.logical_xor)
 
     __rand__ = __and__
@@ -98,12 +116,15 @@ class EncryptedMask(Encrypted_):
     __rxor__ = __xor__
 
     def __invert__(self) -> EncryptedMask:
+        """True where it does not hold, row by row."""
         return EncryptedMask(self._mask.logical_not(), f"~{self.name}", self.rows)
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, other: object) -> EncryptedMask:  # type: ignore[override]
+        """True where both hold or neither does. See :meth:`__and__`."""
         return ~self._different(other, "==")
 
-    def __ne__(self, other: object) -> Any:
+    def __ne__(self, other: object) -> EncryptedMask:  # type: ignore[override]
+        """True where one of the two holds and the other does not. See :meth:`__and__`."""
         return self._different(other, "!=")
 
     def _different(self, other: object, sign: str) -> EncryptedMask:
@@ -113,8 +134,7 @@ class EncryptedMask(Encrypted_):
                 f"{self.name} is compared with conditions and booleans, not with {other!r}: to "
                 "compare numbers, use sum() or ts.where()"
             )
-        result: EncryptedMask = different
-        return result
+        return different
 
     __hash__ = Encrypted_.__hash__
 
@@ -143,8 +163,8 @@ class EncryptedMask(Encrypted_):
         check_axis(axis, out)
         return EncryptedMask(self._mask.all(), f"all{self._in_parentheses()}", ())
 
-    def where(self, a: Operand, b: Operand) -> Any:
-        """``a`` where it holds and ``b`` where it does not."""
+    def where(self, a: Operand, b: Operand) -> EncryptedColumn | EncryptedScalar:
+        """``a`` where it holds and ``b`` where it does not. See :func:`tfhe_sbc.where`."""
         from .functions import where
 
         return where(self, a, b)
@@ -152,7 +172,8 @@ class EncryptedMask(Encrypted_):
     def _in_parentheses(self) -> str:
         return self.name if self.name.startswith("(") else f"({self.name})"
 
-    def __getitem__(self, key: Any) -> EncryptedMask:
+    def __getitem__(self, key: int | Places) -> EncryptedMask:
+        """Rows: one by its place, as a single truth value, or some by a slice, places or clear booleans."""
         count = len(self)
         if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
             place = place_of(int(key), count)

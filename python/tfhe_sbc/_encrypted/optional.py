@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
 from .base import (
+    Bins,
+    Clear,
     Encrypted_,
     Operand,
     Part,
+    Places,
     Reader,
     check_axis,
     is_clear_number,
@@ -28,6 +31,9 @@ from .mask import EncryptedMask
 from .numeric import EncryptedScalar, EncryptedStatistic, Numeric
 from .selection import EncryptedSelection
 
+#: What meets such a column.
+_Operand = Union[Operand, "EncryptedOptionalColumn"]
+
 
 class EncryptedOptionalColumn(Encrypted_):
     """An encrypted column some of whose readings may be missing. Which ones is encrypted.
@@ -36,7 +42,6 @@ class EncryptedOptionalColumn(Encrypted_):
     an operand is, and a comparison with what is missing does not hold. Decrypted, what is missing is
     NaN. :meth:`fillna` makes an :class:`EncryptedColumn` of it, which has all operators.
     """
-
 
     __slots__ = ("_optional", "_flags", "unit", "rows")
 
@@ -106,7 +111,7 @@ class EncryptedOptionalColumn(Encrypted_):
             f"steps of {self.scale:g}, {state(self)}>"
         )
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> NoReturn:
         raise TypeError(
             "a loop over an encrypted column computes row by row, which is slow: use operators and "
             "reductions on the whole column"
@@ -115,7 +120,15 @@ class EncryptedOptionalColumn(Encrypted_):
     def __contains__(self, value: object) -> bool:
         raise TypeError("use (column == value).any(), which stays encrypted")
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: EncryptedMask) -> EncryptedSelection: ...
+    @overload
+    def __getitem__(self, key: Places) -> EncryptedOptionalColumn: ...
+    def __getitem__(
+        self, key: EncryptedMask | Places
+    ) -> EncryptedSelection | EncryptedOptionalColumn:
+        """Rows: some by a slice, places or clear booleans, or those that have a reading and meet an encrypted
+        condition, which have reductions only. The unit stays."""
         if isinstance(key, EncryptedMask):
             return EncryptedSelection(self._as_column(), key & self.notna())
         if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
@@ -180,40 +193,60 @@ class EncryptedOptionalColumn(Encrypted_):
         number = self._as_column()._other(other)
         return None if number is None else _native.Optional.whole(number)
 
-    def _like(self, optional: _native.Optional, name: str, unit: str | None = None) -> Any:
+    def _like(
+        self, optional: _native.Optional, name: str, unit: str | None = None
+    ) -> EncryptedOptionalColumn:
         unit = self.unit if unit is None else unit
         return EncryptedOptionalColumn(optional, name, unit, self.rows)
 
-    def _linear(self, other: object, weight: float, sign: str) -> Any:
+    def _linear(self, other: object, weight: float, sign: str) -> EncryptedOptionalColumn:
         name = f"({self.name} {sign} {shown(other)})"
         if is_clear_number(other):
             return self._like(self._optional.affine(1.0, weight * float(other)), name)  # type: ignore[arg-type]
         summand = self._other(other)
         if summand is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         return self._like(self._optional.add(summand, weight), name)
 
-    def __add__(self, other: object) -> Any:
+    def __add__(self, other: _Operand) -> EncryptedOptionalColumn:
+        """The sum, exact; missing where one of the two is missing.
+
+        Args:
+            other: a column or clear numbers of as many rows, or a single number, in the same unit.
+
+        Returns:
+            A column of as many rows, in this unit.
+        """
         return self._linear(other, 1.0, "+")
 
-    __radd__ = __add__
+    def __radd__(self, other: _Operand) -> EncryptedOptionalColumn:
+        """The sum. See :meth:`__add__`."""
+        return self.__add__(other)
 
-    def __sub__(self, other: object) -> Any:
+    def __sub__(self, other: _Operand) -> EncryptedOptionalColumn:
+        """The difference, exact; missing where one of the two is missing. See :meth:`__add__`."""
         return self._linear(other, -1.0, "-")
 
-    def __rsub__(self, other: object) -> Any:
+    def __rsub__(self, other: _Operand) -> EncryptedOptionalColumn:
+        """The other operand less this one. See :meth:`__add__`."""
         result = (-self)._linear(other, 1.0, "+")
         if isinstance(result, Encrypted_):
             result.name = named(f"({shown(other)} - {self.name})")
         return result
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> EncryptedOptionalColumn:
+        """Each reading with the other sign, in the same unit."""
         return self._like(self._optional.affine(-1.0, 0.0), f"-{self.name}")
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> EncryptedOptionalColumn:
+        """The same."""
         return self
 
-    def __mul__(self, other: object) -> Any:
+    def __mul__(self, other: _Operand) -> EncryptedOptionalColumn:
+        """The product, exact; missing where one of the two is missing. See :meth:`__add__`.
+
+        It has the unit of the operand that has one, and none if both have.
+        """
         name = f"({self.name} * {shown(other)})"
         if is_clear_number(other):
             factor = float(other)  # type: ignore[arg-type]
@@ -228,9 +261,12 @@ class EncryptedOptionalColumn(Encrypted_):
         unit = "" if all(units) else "".join(units)
         return self._like(self._optional.multiply(number), name, unit)
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: _Operand) -> EncryptedOptionalColumn:
+        """The product. See :meth:`__mul__`."""
+        return self.__mul__(other)
 
-    def __truediv__(self, other: object) -> Any:
+    def __truediv__(self, other: Clear) -> EncryptedOptionalColumn:
+        """Each reading divided by a clear number, exactly, in the same unit."""
         if not is_clear_number(other):
             if isinstance(other, Encrypted_):
                 raise TypeError(
@@ -239,11 +275,11 @@ class EncryptedOptionalColumn(Encrypted_):
             return NotImplemented
         if other == 0:
             raise ZeroDivisionError("division by zero")
-        result = self * (1.0 / float(other))  # type: ignore[arg-type]
+        result = self * (1.0 / float(other))
         result.name = named(f"({self.name} / {shown(other)})")
         return result
 
-    def _compare(self, sign: str, other: object) -> Any:
+    def _compare(self, sign: str, other: object) -> EncryptedMask:
         name = f"({self.name} {sign} {shown(other)})"
         if is_clear_number(other):
             mask = self._optional.compare_clear(sign, float(other))  # type: ignore[arg-type]
@@ -255,26 +291,39 @@ class EncryptedOptionalColumn(Encrypted_):
                         f"encrypted numbers are compared with numbers, not with {other!r}: isna() tells "
                         "where readings are missing"
                     )
-                return NotImplemented
+                return NotImplemented  # type: ignore[no-any-return]
             mask = self._optional.compare(sign, number)
         return EncryptedMask(mask, name, self.rows)
 
-    def __lt__(self, other: object) -> Any:
+    def __lt__(self, other: _Operand) -> EncryptedMask:
+        """Truth values: true where there is a reading that is less than the other, and that is not missing.
+
+        Args:
+            other: a column or clear numbers of as many rows, or a single number, in the same unit.
+
+        Returns:
+            A mask of as many rows.
+        """
         return self._compare("<", other)
 
-    def __le__(self, other: object) -> Any:
+    def __le__(self, other: _Operand) -> EncryptedMask:
+        """Truth values: true where there is a reading that is at most the other. See :meth:`__lt__`."""
         return self._compare("<=", other)
 
-    def __gt__(self, other: object) -> Any:
+    def __gt__(self, other: _Operand) -> EncryptedMask:
+        """Truth values: true where there is a reading that is greater than the other. See :meth:`__lt__`."""
         return self._compare(">", other)
 
-    def __ge__(self, other: object) -> Any:
+    def __ge__(self, other: _Operand) -> EncryptedMask:
+        """Truth values: true where there is a reading that is at least the other. See :meth:`__lt__`."""
         return self._compare(">=", other)
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, other: object) -> EncryptedMask:  # type: ignore[override]
+        """Truth values: true where there is a reading that is the same number as the other. See :meth:`__lt__`."""
         return self._compare("==", other)
 
-    def __ne__(self, other: object) -> Any:
+    def __ne__(self, other: object) -> EncryptedMask:  # type: ignore[override]
+        """Truth values: true where there is a reading that is another number than the other. See :meth:`__lt__`."""
         return self._compare("!=", other)
 
     __hash__ = Encrypted_.__hash__
@@ -286,8 +335,7 @@ class EncryptedOptionalColumn(Encrypted_):
 
     def between(self, low: Operand, high: Operand) -> EncryptedMask:
         """True where a row has a reading and that is from ``low`` to ``high``, both included."""
-        both: EncryptedMask = (self >= low) & (self <= high)
-        return both
+        return (self >= low) & (self <= high)
 
     # Reductions.
 
@@ -414,7 +462,7 @@ class EncryptedOptionalColumn(Encrypted_):
 
     def histogram(
         self,
-        bins: int | Sequence[float] | NDArray[Any] = 10,
+        bins: Bins = 10,
         range: tuple[float, float] | None = None,
     ) -> EncryptedColumn:
         """The number of readings in each bin. See :meth:`EncryptedColumn.histogram`."""

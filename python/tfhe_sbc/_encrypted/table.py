@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from .column import EncryptedColumn
 from .optional import EncryptedOptionalColumn
@@ -26,10 +25,11 @@ class EncryptedTable:
         """The names of its columns."""
         return list(self._columns)
 
-    # A column is an EncryptedOptionalColumn if its readings may be missing. Types do not know that.
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> EncryptedColumn:
+        """A column by its name. If its readings may be missing it is an :class:`EncryptedOptionalColumn`,
+        which types do not know."""
         try:
-            return self._columns[name]
+            return self._columns[name]  # type: ignore[return-value]
         except KeyError:
             raise KeyError(
                 f"there is no column {name!r}: there are {', '.join(self._columns)}"
@@ -44,9 +44,9 @@ class EncryptedTable:
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
 
-    def items(self) -> Iterator[tuple[str, EncryptedColumn | EncryptedOptionalColumn]]:
-        """Names and columns."""
-        return iter(self._columns.items())
+    def items(self) -> Iterator[tuple[str, EncryptedColumn]]:
+        """Names and columns, as ``table[name]`` has them."""
+        return ((name, self[name]) for name in self._columns)
 
     def __repr__(self) -> str:
         return f"<EncryptedTable of {len(self)} rows: {', '.join(self._columns)}>"

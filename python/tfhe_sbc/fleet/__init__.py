@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from .._progress import Progress, telling
 from .model import FleetModel
@@ -30,11 +30,25 @@ from .scheduler import Batch, FleetError, FleetReport, reduce
 from .work import Work, result_of
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._encrypted import EncryptedMask
     from .._keys import ServerKey
+    from .._loaded import Loaded
     from .local import LocalWorkers
     from .on_ray import RayWorkers
 
 __all__ = ["Batch", "Fleet", "FleetError", "FleetModel", "FleetReport"]
+
+
+_Partial = TypeVar("_Partial")
+
+
+class _Options(TypedDict, total=False):
+    """Options of an evaluation. See :meth:`Fleet.map_reduce`."""
+
+    skip_bad: bool
+    progress: Progress
 
 
 class Fleet:
@@ -68,7 +82,7 @@ class Fleet:
         fan_in: int = 8,
         retries: int = 3,
         threads: int | None = None,
-        runtime_env: dict[str, Any] | None = None,
+        runtime_env: dict[str, object] | None = None,
     ) -> None:
         from .._keys import ServerKey
 
@@ -113,10 +127,10 @@ class Fleet:
     def map_reduce(
         self,
         batches: Iterable[Batch],
-        map: Callable[[Any], Any],
-        combine: Callable[[list[Any]], Any],
+        map: Callable[[Loaded], _Partial],
+        combine: Callable[[list[_Partial]], _Partial],
         *,
-        finish: Callable[[Any, int], Any] | None = None,
+        finish: Callable[[_Partial, int], _Partial] | None = None,
         skip_bad: bool = False,
         progress: Progress = None,
     ) -> bytes:
@@ -176,7 +190,9 @@ class Fleet:
         finally:
             report.seconds = time.monotonic() - started
 
-    def sum(self, batches: Iterable[Batch], column: str | None = None, **options: Any) -> bytes:
+    def sum(
+        self, batches: Iterable[Batch], column: str | None = None, **options: Unpack[_Options]
+    ) -> bytes:
         """The sum of a column over all rows of all batches.
 
         ``column`` need not be given where uploads have one only; ``options`` are those of
@@ -186,7 +202,9 @@ class Fleet:
             batches, lambda loaded: _column(loaded, column).sum(), _sum, **options
         )
 
-    def mean(self, batches: Iterable[Batch], column: str | None = None, **options: Any) -> bytes:
+    def mean(
+        self, batches: Iterable[Batch], column: str | None = None, **options: Unpack[_Options]
+    ) -> bytes:
         """The mean of a column over all rows of all batches, exact. See :meth:`sum`."""
 
         def begin(loaded: Any) -> Any:
@@ -198,20 +216,33 @@ class Fleet:
             batches, begin, _sum, finish=lambda total, rows: total / rows, **options
         )
 
-    def min(self, batches: Iterable[Batch], column: str | None = None, **options: Any) -> bytes:
+    def min(
+        self, batches: Iterable[Batch], column: str | None = None, **options: Unpack[_Options]
+    ) -> bytes:
         """The smallest number of a column. See :meth:`sum`."""
         return self.map_reduce(
-            batches, lambda loaded: _whole(_column(loaded, column), "min").min(), _extreme(False), **options
+            batches,
+            lambda loaded: _whole(_column(loaded, column), "min").min(),
+            _extreme(False),
+            **options,
         )
 
-    def max(self, batches: Iterable[Batch], column: str | None = None, **options: Any) -> bytes:
+    def max(
+        self, batches: Iterable[Batch], column: str | None = None, **options: Unpack[_Options]
+    ) -> bytes:
         """The largest number of a column. See :meth:`sum`."""
         return self.map_reduce(
-            batches, lambda loaded: _whole(_column(loaded, column), "max").max(), _extreme(True), **options
+            batches,
+            lambda loaded: _whole(_column(loaded, column), "max").max(),
+            _extreme(True),
+            **options,
         )
 
     def count_where(
-        self, batches: Iterable[Batch], condition: Callable[[Any], Any], **options: Any
+        self,
+        batches: Iterable[Batch],
+        condition: Callable[[Loaded], EncryptedMask],
+        **options: Unpack[_Options],
     ) -> bytes:
         """The number of rows that meet a condition: a function of what was loaded to a mask.
 
@@ -265,7 +296,9 @@ def _whole(column: Any, function: str) -> Any:
         advice = {
             "mean": "map_reduce sum() and count(), and divide them when they are decrypted",
         }.get(function, f"map_reduce the {function}() of the column that fillna() gives")
-        raise TypeError(f"readings of {column.name!r} may be missing, and a fleet has no {function} of them: {advice}")
+        raise TypeError(
+            f"readings of {column.name!r} may be missing, and a fleet has no {function} of them: {advice}"
+        )
     return column
 
 

@@ -95,7 +95,7 @@ class RayWorkers:
         *,
         version: str,
         threads: int | None,
-        runtime_env: dict[str, Any] | None,
+        runtime_env: dict[str, object] | None,
     ) -> None:
         self._ray = ray = import_ray()
         self._own = not ray.is_initialized()
@@ -103,7 +103,7 @@ class RayWorkers:
             ray.init(logging_level="ERROR", log_to_driver=False)
         self._key, self._devices = ray.put(key), devices
         self._version, self._threads = version, threads
-        self._runtime_env = dict(runtime_env or {})
+        self._runtime_env: dict[str, Any] = dict(runtime_env or {})
         self._class = _actor_class(ray)
         self._work: Any = None
         self._actors: dict[str, _Actor] = {}
