@@ -98,6 +98,17 @@ def test_columns_are_series_where_that_is_asked_for(keys, table):
     assert type(keys.secret.decrypt(t)) is np.ndarray
 
 
+def test_several_numbers_a_row_are_columns(rehearsal, monkeypatch):
+    t = rehearsal.load(FRAME, **ENCODING)["t"]
+    monkeypatch.setattr(
+        ts.EncryptedColumn, "_read", lambda self, _: np.stack([FRAME.t, FRAME.h], axis=1)
+    )
+    assert rehearsal.decrypt(t).shape == (4, 2)
+    found = rehearsal.decrypt(t, to="pandas")
+    assert found.index.equals(HOURS) and list(found.columns) == ["t[0]", "t[1]"]
+    assert found["t[1]"].tolist() == FRAME.h.tolist()
+
+
 @pytest.mark.parametrize(
     "rows, expected",
     [

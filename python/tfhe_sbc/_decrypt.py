@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._encrypted import (
-    Encrypted,
     Encrypted_,
     EncryptedColumn,
     EncryptedMask,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 #: What can be decrypted.
 Decryptable = Union[
-    Encrypted,
+    Encrypted_,
     EncryptedTable,
     Box,
     "Sequence[Decryptable]",
@@ -224,6 +223,7 @@ class Decryption:
     def __init__(self, reader: Reader, open: Callable[[Any], Any] | None, to: Form | None) -> None:
         self._reader = reader
         self._open = open
+        self._to = to
         self._maker = maker(to)
 
     def of(self, value: Decryptable, progress: Progress = None) -> Decrypted:
@@ -269,6 +269,12 @@ class Decryption:
             read, rows = value._read(self._reader), getattr(value, "rows", ())
             if not isinstance(read, np.ndarray) or len(read) != len(rows):
                 return read
+            if read.ndim == 2:
+                # Several numbers a row.
+                if self._to in (None, "numpy"):
+                    return read
+                numbers = {f"{value.name}[{place}]": one for place, one in enumerate(read.T)}
+                return self._maker.table(Clear(numbers, {}, rows))
             units = {value.name: getattr(value, "unit", "")}
             return self._maker.column(Clear({value.name: read}, units, rows))
         opened = None if self._open is None else self._open(value)
