@@ -208,10 +208,13 @@ fn without_form(name: &str) -> PyErr {
 /// The group of an answer: its device and the beginning of its period in milliseconds since 1970, as far as it has them.
 type GroupTuple = (Option<String>, Option<i64>);
 
-/// The name, the group and the value of an answer.
-type OpenedAnswer = (String, Option<GroupTuple>, Py<PyAny>);
+/// The value of an answer, and the labels of its numbers if it is a list of which each has one.
+type Labelled = (Py<PyAny>, Vec<String>);
 
-/// The answers of a result in the clear: each with its name, its group and its value. An answer that cannot be read has the error
+/// The name, the group, the value and the labels of an answer.
+type OpenedAnswer = (String, Option<GroupTuple>, Py<PyAny>, Vec<String>);
+
+/// The answers of a result in the clear: each with its name, its group, its value and the labels of its rows. An answer that cannot be read has the error
 /// in place of its value. Of several results that follow one another, the answers are sorted by question and group. `device_keys` is
 /// the directory of the switch keys that the questions were asked with.
 #[pyfunction]
@@ -241,7 +244,7 @@ pub(crate) fn open_result(
     let tuple = |group: GroupKey| (group.device, group.from.map(Moment::unix_ms));
     let opened = opened.into_iter();
     Ok(opened
-        .map(|(name, group, value)| (name, group.map(tuple), value))
+        .map(|(name, group, (value, labels))| (name, group.map(tuple), value, labels))
         .collect())
 }
 
@@ -251,35 +254,55 @@ fn opened_value(
     answer: EncryptedAnswer,
     own: AnswerParts,
     secret: &SecretKey,
-) -> PyResult<Py<PyAny>> {
+) -> PyResult<Labelled> {
+    let unlabelled = |value| Ok((value, Vec::new()));
     let blocks = watched(py, None, |_| own.decrypt(&secret.secret))?;
     let Some(blocks) = blocks else {
         let reason = error(tfhe_sbc_columns::Error::Implausible);
-        return Ok(reason.into_value(py).into_any());
+        return unlabelled(reason.into_value(py).into_any());
     };
     let truths = match &answer.meaning {
-        Meaning::Rows(labels) => Some(is_single(labels)),
+        Meaning::Rows(labels) if is_single(labels) => Some(None),
+        Meaning::Rows(labels) => Some(Some(labels.clone())),
         _ => None,
     };
     let is_count = matches!(answer.meaning, Meaning::Count | Meaning::Present(_));
     let answer = match answer.read(secret.secret.parameters(), &blocks) {
         Ok(answer) => answer,
-        Err(reason) => return Ok(results_error(reason).into_value(py).into_any()),
+        Err(reason) => return unlabelled(results_error(reason).into_value(py).into_any()),
     };
     let truth = |block: &u64| *block == 1;
     match truths {
-        Some(true) => blocks.iter().any(truth).into_py_any(py),
-        Some(false) => {
+        Some(None) => unlabelled(blocks.iter().any(truth).into_py_any(py)?),
+        Some(Some(labels)) => {
             let truths = blocks.iter().map(truth).collect();
-            PyArray1::<bool>::from_vec(py, truths).into_py_any(py)
+            Ok((
+                PyArray1::<bool>::from_vec(py, truths).into_py_any(py)?,
+                labels,
+            ))
         }
-        None => python_value(py, answer.value, is_count),
+        None => {
+            let labels = labels_of(&answer.value);
+            Ok((python_value(py, answer.value, is_count)?, labels))
+        }
     }
 }
 
 /// Returns whether truth values are a single one and no list: its only row has no label.
 fn is_single(labels: &[String]) -> bool {
     matches!(labels, [label] if label.is_empty())
+}
+
+/// The labels of the numbers of an answer: of its rows, or the edges of its bins.
+fn labels_of(value: &AnswerValue) -> Vec<String> {
+    match value {
+        AnswerValue::Scores { rows, .. } => rows.iter().map(|row| row.row.clone()).collect(),
+        AnswerValue::Histogram { bins, .. } => {
+            let edges = bins.iter().map(|bin| format!("{} to {}", bin.from, bin.to));
+            edges.collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn python_value(py: Python<'_>, value: AnswerValue, is_count: bool) -> PyResult<Py<PyAny>> {

@@ -128,6 +128,21 @@ def test_tables_for_arrow_and_polars(keys, server):
     assert pa.table(keys.secret.decrypt(box, to="polars")).num_rows == 4
 
 
+def test_answers_for_groups_are_tables(keys, server):
+    box = ts.Encryptor(keys.device).encrypt(arrow(), rows="time", **ENCODING)
+    result = server.query([box, box], "mean(t)", "argmax(h)", devices=["a", "b"], by="device,hour")
+    found = keys.secret.decrypt(result, to="arrow")
+    columns = ["device", "time", "mean(t)", "argmax(h)", "row of argmax(h)"]
+    assert found.column_names == columns and found.num_rows == 8
+    assert found["device"].to_pylist() == ["a"] * 4 + ["b"] * 4
+    assert found["argmax(h)"].to_pylist() == READINGS["h"] * 2
+    assert found.schema.field("time").type.tz == "UTC"
+    polar = keys.secret.decrypt(result, to="polars")
+    assert polar.columns == columns and polar["mean(t)"].to_list() == READINGS["t"] * 2
+    assert polar["time"].dtype.time_zone == "UTC"
+    assert polar["argmax(h)"].null_count() == 2
+
+
 def test_labels_are_columns(rehearsal):
     def names(rows, name="t"):
         column = rehearsal.load([1, 2], bits=4, rows=rows, name=name)

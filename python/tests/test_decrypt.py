@@ -98,6 +98,39 @@ def test_columns_are_series_where_that_is_asked_for(keys, table):
     assert type(keys.secret.decrypt(t)) is np.ndarray
 
 
+def test_answers_keep_the_labels_of_their_rows(keys, server, table, box):
+    result = server.query(box, "score(t)", "max(t)", "score(h)")
+    found = keys.secret.decrypt(result, to="pandas")
+    pd.testing.assert_series_equal(found["score(t)"], FRAME.t, check_names=False, check_freq=False)
+    assert found["max(t)"] == 35.2 and found["score(h)"].index.equals(HOURS)
+    assert type(keys.secret.decrypt(result)["score(t)"]) is np.ndarray
+    sealed = ts.to_bytes(table["t"] > 20)
+    warm = keys.secret.decrypt(sealed, to="pandas")
+    pd.testing.assert_series_equal(warm, FRAME.t > 20, check_names=False, check_freq=False)
+    bins = keys.secret.decrypt(server.query(box, "histogram(t, 0, 20, 40)"), to="pandas")
+    assert bins.to_dict() == {"0 to 20": 0, "20 to 40": 3}
+
+
+def test_answers_for_groups_are_a_table(keys, server, box):
+    other = ts.Encryptor(keys.device).encrypt(FRAME + 2, **ENCODING)
+    questions = ["mean(t)", "argmax(h)", "count(t > 30)"]
+
+    def ask(*asked, **scope):
+        result = server.query([box, other], *asked, devices=["hill", "lake"], **scope)
+        return keys.secret.decrypt(result, to="pandas")
+
+    found = ask(*questions, by="device")
+    assert found.index.tolist() == ["hill", "lake"] and found.index.name == "device"
+    assert found["mean(t)"].tolist() == pytest.approx([FRAME.t.mean(), FRAME.t.mean() + 2])
+    assert found["argmax(h)"].tolist() == [41, 43] and found["count(t > 30)"].tolist() == [1, 2]
+    assert found["row of argmax(h)"].tolist() == [str(HOURS[1])] * 2
+    hourly = ask("mean(t)", by="device,hour")
+    assert hourly.index.names == ["device", "time"] and len(hourly) == 8
+    assert hourly.loc[("lake", HOURS[1].tz_localize("UTC")), "mean(t)"] == 37.2
+    times = ask("mean(t)", by="hour").index
+    assert times.equals(HOURS.tz_localize("UTC")) and times.name == "time"
+
+
 def test_several_numbers_a_row_are_columns(rehearsal, monkeypatch):
     t = rehearsal.load(FRAME, **ENCODING)["t"]
     monkeypatch.setattr(

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from typing import Union
 
 from . import _native
-from ._decrypt import Answer, Group
+from ._answers import Answer, Group, by_group, moment_of
 from ._encryptor import DeviceKey, DevicePublicKey, Encryptor, PathLike
-from ._keys import SecretKey, by_group, moment_of
+from ._keys import SecretKey
 from ._progress import Progress, telling
 from ._server import _moment, directory_of, zeros_of
 

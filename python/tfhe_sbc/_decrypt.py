@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._answers import Opened, Result, by_question, framed
 from ._encrypted import (
     Encrypted_,
     EncryptedColumn,
@@ -40,14 +40,6 @@ Decryptable = Union[
     "Sequence[Decryptable]",
     "Mapping[str, Decryptable]",
 ]
-#: The key of a group: the name of a device, the moment at which a period begins, or both.
-Group = Union[str, datetime, tuple[str, datetime]]
-#: The answer to a question: a number, a row with its value, rows or leaves, values, or why there is none.
-Answer = Union[
-    float, bool, tuple[str, float], list[str], NDArray[np.float64], NDArray[np.bool_], ValueError
-]
-#: The only answer of a result, or a dict from questions to answers; those of groups are dicts, too.
-Result = Union[Answer, dict[str, Answer], dict[Group, Answer], dict[str, dict[Group, Answer]]]
 #: A column or a table in the clear.
 Table = Union[
     NDArray[np.float64],
@@ -201,7 +193,7 @@ class Decrypts(ABC):
             ``row``, and what is missing is null instead of NaN. Of a list a list, of a dict a dict. Of a
             result with several answers a dict from names to those. An answer for groups is a dict from
             groups to values: from the names of devices, the moments at which periods begin, or pairs of
-            these.
+            these; with ``to``, answers for groups are a table with a row for each.
 
         Raises:
             KeyMismatch: it is of another key set, or needs a switch key that is not in ``device_keys``.
@@ -216,11 +208,13 @@ class Decryption:
 
     Args:
         reader: the party that reads computed values.
-        open: what makes a value, or a :class:`Clear` table, of bytes and paths; `None` if nobody does.
+        open: what opens the answers of a result, or the table of an upload; `None` if nobody does.
         to: what columns and tables become.
     """
 
-    def __init__(self, reader: Reader, open: Callable[[Any], Any] | None, to: Form | None) -> None:
+    def __init__(
+        self, reader: Reader, open: Callable[[Box], list[Opened] | Clear] | None, to: Form | None
+    ) -> None:
         self._reader = reader
         self._open = open
         self._to = to
@@ -277,8 +271,11 @@ class Decryption:
                 return self._maker.table(Clear(numbers, {}, rows))
             units = {value.name: getattr(value, "unit", "")}
             return self._maker.column(Clear({value.name: read}, units, rows))
-        opened = None if self._open is None else self._open(value)
+        assert self._open is not None
+        opened = self._open(value)
         if not isinstance(opened, Clear):
-            return opened
+            if self._to in (None, "numpy"):
+                return by_question(opened)
+            return framed(opened, self._maker)
         is_one = len(opened.columns) == 1
         return self._maker.column(opened) if is_one else self._maker.table(opened)

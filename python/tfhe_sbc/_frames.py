@@ -33,6 +33,14 @@ class Clear:
     rows: Sequence[str]
 
 
+@dataclass(frozen=True)
+class Groups:
+    """Answers in the clear, one for each group: by name what tells the groups, and the answers."""
+
+    keys: Mapping[str, Sequence[object]]
+    answers: Mapping[str, Sequence[object]]
+
+
 class Maker(Protocol):
     """What makes columns and tables of one library."""
 
@@ -42,6 +50,10 @@ class Maker(Protocol):
 
     def table(self, clear: Clear) -> Any:
         """What a table becomes."""
+        ...
+
+    def groups(self, groups: Groups) -> Any:
+        """What answers for groups become."""
         ...
 
 
@@ -84,6 +96,9 @@ class _Numpy:
     def table(self, clear: Clear) -> Any:
         return dict(clear.columns)
 
+    def groups(self, groups: Groups) -> Any:
+        return {**groups.keys, **groups.answers}
+
 
 class _Pandas:
     """Series, unless columns are to be arrays, and DataFrames."""
@@ -100,6 +115,14 @@ class _Pandas:
 
     def table(self, clear: Clear) -> Any:
         return self._pandas.DataFrame(dict(clear.columns), index=self._index(clear.rows))
+
+    def groups(self, groups: Groups) -> Any:
+        index = self._pandas.MultiIndex.from_arrays(
+            list(groups.keys.values()), names=list(groups.keys)
+        )
+        if len(groups.keys) == 1:
+            index = index.get_level_values(0)
+        return self._pandas.DataFrame(dict(groups.answers), index=index)
 
     def _index(self, rows: Sequence[str]) -> Any:
         labels = _Labels.of(rows)
@@ -127,6 +150,10 @@ class _Polars:
 
     column = table
 
+    def groups(self, groups: Groups) -> Any:
+        columns = {**groups.keys, **groups.answers}
+        return self._polars.DataFrame(columns, strict=False).fill_nan(None)
+
 
 class _Arrow:
     """Tables of pyarrow, in which labels are a column, units are metadata, and what is missing is null."""
@@ -151,6 +178,11 @@ class _Arrow:
         return arrow.Table.from_arrays(arrays, schema=arrow.schema(fields))
 
     column = table
+
+    def groups(self, groups: Groups) -> Any:
+        columns = {**groups.keys, **groups.answers}
+        arrays = [self._arrow.array(values, from_pandas=True) for values in columns.values()]
+        return self._arrow.Table.from_arrays(arrays, names=list(columns))
 
 
 @dataclass(frozen=True)

@@ -5,55 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import NoReturn, Union
+from typing import NoReturn
 
 from . import _native
-from ._decrypt import Answer, Decryption, Decrypts, Group, Result
-from ._encrypted.base import distinct
+from ._answers import Answer, Opened, named
+from ._decrypt import Decryption, Decrypts
 from ._encryptor import DeviceKey, DevicePublicKey, PathLike, _refuse_pickling
 from ._files import Box, bytes_of, kind_of
 from ._frames import Clear, Form
 from ._progress import Progress, telling
 from .params import Parameters, chosen
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-
-
-#: An answer as the extension module opens it: its question, its group and its value.
-_Opened = tuple[str, Union[tuple[Union[str, None], Union[int, None]], None], Answer]
-
-
-def moment_of(ms: int) -> datetime:
-    """The moment, in UTC, of milliseconds since 1970."""
-    return _EPOCH + timedelta(milliseconds=ms)
-
-
-def _group_key(group: tuple[str | None, int | None]) -> Group:
-    device, ms = group
-    if ms is None:
-        return device or ""
-    start = moment_of(ms)
-    return start if device is None else (device, start)
-
-
-def by_group(answers: list[_Opened]) -> dict[str, dict[Group, Answer]]:
-    """Answers of groups: dicts from these, by question."""
-    grouped: dict[str, dict[Group, Answer]] = {}
-    for name, group, value in answers:
-        grouped.setdefault(name, {})[_group_key(group or (None, None))] = value
-    return grouped
-
-
-def _by_question(answers: list[_Opened]) -> Result:
-    """The only answer, or a dict from questions to answers; those of groups are dicts, too."""
-    if len(answers) == 1 and answers[0][1] is None:
-        return answers[0][2]
-    if all(group is None for _, group, _ in answers):
-        return dict(zip(distinct(name for name, _, _ in answers), (it for _, _, it in answers)))
-    grouped = by_group(answers)
-    return next(iter(grouped.values())) if len(grouped) == 1 else grouped
 
 
 class SecretKey(Decrypts):
@@ -128,15 +90,15 @@ class SecretKey(Decrypts):
         with telling(progress, "making the server key", " rows") as callback:
             return ServerKey(self._key.server_key(callback))
 
-    def _opened(self, result: bytes, device_keys: PathLike | None) -> list[_Opened]:
+    def _opened(self, result: bytes, device_keys: PathLike | None) -> list[Opened]:
         directory = None if device_keys is None else os.fspath(device_keys)
-        return _native.open_result(result, self._key, directory)
+        return [Opened(*one) for one in _native.open_result(result, self._key, directory)]
 
-    def _open(self, box: Box, device_keys: PathLike | None) -> Result | Clear:
-        """The value of a result, or the table of an upload."""
+    def _open(self, box: Box, device_keys: PathLike | None) -> list[Opened] | Clear:
+        """The answers of a result, or the table of an upload."""
         given = bytes_of(box)
         if kind_of(given) != "upload":
-            return _by_question(self._opened(given, device_keys))
+            return self._opened(given, device_keys)
         directory = None if device_keys is None else os.fspath(device_keys)
         try:
             columns, rows = _native.open_upload(given, self._key, directory)
@@ -163,11 +125,11 @@ class SecretKey(Decrypts):
             ValueError: answers for groups, which :meth:`decrypt` gives.
         """
         opened = self._opened(bytes_of(result), device_keys)
-        if any(group is not None for _, group, _ in opened):
+        if any(one.group is not None for one in opened):
             raise ValueError(
                 "the answers are for groups: decrypt() gives a dict from these for each"
             )
-        return dict(zip(distinct(name for name, _, _ in opened), (it for _, _, it in opened)))
+        return named(opened)
 
     def __reduce__(self) -> NoReturn:
         _refuse_pickling(self)
