@@ -125,11 +125,17 @@ class _Pandas:
         return self._pandas.DataFrame(dict(groups.answers), index=index)
 
     def _index(self, rows: Sequence[str]) -> Any:
-        labels = _Labels.of(rows)
-        if labels is None:
-            return self._pandas.RangeIndex(len(rows))
-        index = self._pandas.Index(labels.values)
-        return index.tz_localize("UTC") if labels.in_utc else index
+        index = index_of(rows)
+        return self._pandas.RangeIndex(len(rows)) if index is None else index
+
+
+def index_of(rows: Sequence[str]) -> Any:
+    """The index of pandas that labels make; `None` if they only count the rows."""
+    labels = _Labels.of(rows)
+    if labels is None:
+        return None
+    index = importlib.import_module("pandas").Index(labels.values)
+    return index.tz_localize("UTC") if labels.in_utc else index
 
 
 class _Polars:

@@ -33,8 +33,17 @@ class ArrowArray(Protocol):
     def __arrow_c_array__(self, requested_schema: object = None, /) -> tuple[object, object]: ...
 
 
+class Series(Protocol):
+    """What a Series of pandas has."""
+
+    @property
+    def index(self) -> object: ...
+    @property
+    def iloc(self) -> object: ...
+
+
 #: Readings of one column. None is missing.
-_Values = Union[ArrayLike, Sequence[Union[float, None]], ArrowStream, ArrowArray]
+_Values = Union[ArrayLike, Sequence[Union[float, None]], Series, ArrowStream, ArrowArray]
 #: Readings: a list or array of one column, or columns as a mapping from names, a structured array, a 2-D
 #: array, a DataFrame of pandas or polars, a table of Arrow, or the path of a Parquet file.
 Readings = Union[_Values, Mapping[str, _Values], "os.PathLike[str]"]
@@ -99,7 +108,7 @@ def table_of(
     readings = [
         readings_of(named[column.name], column.name, bool(column.optional)) for column in columns
     ]
-    labels = _labels(data, labels_given, len(readings[0]) if readings else 0)
+    labels = labels_of(data, labels_given, len(readings[0]) if readings else 0)
     for column, values in zip(columns, readings):
         _check_there(column, values, labels)
         if column.name in unscaled:
@@ -230,7 +239,7 @@ def named_columns(
                 raise ValueError(f"two columns are called '{key}': give each a name of its own")
             named[str(key)] = values
         return named
-    array: Any = data if hasattr(data, "__array__") else _array(data, "the readings are")
+    array: Any = data if hasattr(data, "__array__") else array_of(data, "the readings are")
     structure = getattr(getattr(array, "dtype", None), "names", None)
     if structure is not None:
         _no_name(name, "of a structured array")
@@ -299,8 +308,9 @@ def _tabular(data: Readings) -> Iterable[tuple[object, Any]] | None:
     """The names and columns of a mapping, or of a table of pandas, polars or Arrow; `None` of other readings."""
     if isinstance(data, Mapping):
         return data.items()
-    if hasattr(data, "iloc") and hasattr(data, "columns"):
-        return ((key, data.iloc[:, place]) for place, key in enumerate(data.columns))
+    table: Any = data
+    if hasattr(table, "iloc") and hasattr(table, "columns"):
+        return ((key, table.iloc[:, place]) for place, key in enumerate(table.columns))
     # Arrow's tables have names of columns in `column_names`, those of polars in `columns`.
     names = getattr(data, "column_names", getattr(data, "columns", None))
     if hasattr(data, "__getitem__") and isinstance(names, list):
@@ -318,7 +328,7 @@ def _no_name(name: str | Sequence[str] | None, whose: str) -> None:
         )
 
 
-def _array(values: Any, what: str) -> NDArray[Any]:
+def array_of(values: Any, what: str) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError as error:
@@ -331,7 +341,7 @@ def _with_gaps(values: Any, name: str) -> Any:
         mask = np.ma.getmaskarray(values)
         # Whole numbers stay whole numbers if none is missing.
         return np.where(mask, np.nan, values.data) if mask.any() else values.data
-    array = _array(values, f"column '{name}' is")
+    array = array_of(values, f"column '{name}' is")
     if array.dtype.kind != "O":
         return array
     # None and pandas' NA, which is neither equal to itself nor different.
@@ -378,7 +388,7 @@ def readings_of(values: Any, name: str, optional: bool = False) -> NDArray[np.fl
             f"column '{name}' has masked readings: fill or remove them, or declare the column "
             "optional=True, with which readings may be missing"
         )
-    array = _array(values, f"column '{name}' is")
+    array = array_of(values, f"column '{name}' is")
     kind = array.dtype.kind
     if kind == "O":
         raise TypeError(
@@ -428,7 +438,7 @@ def taken_labels(named: dict[str, Any], data: Readings, rows: Iterable[object] |
     return named.pop(rows)
 
 
-def _labels(data: Any, rows: Iterable[object] | None, count: int) -> list[str]:
+def labels_of(data: Any, rows: Iterable[object] | None, count: int) -> list[str]:
     """One label a row: those that are given, those of pandas' index, or numbers from 0."""
     given: Any = _index(data) if rows is None else rows
     if given is None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _native
 from .._progress import Progress, telling
+from .._readings import ArrowArray, ArrowStream, Series
 
 if TYPE_CHECKING:
     from .column import EncryptedColumn
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 #: A clear number.
 Clear = Union[int, float, "np.number[Any]"]
 #: Clear numbers, one for each row.
-ClearRows = Union["NDArray[np.number[Any]]", Sequence[float]]
+ClearRows = Union["NDArray[np.number[Any]]", Sequence[float], Series, ArrowStream, ArrowArray]
 #: What meets a column: numbers, encrypted or not.
 Operand = Union["EncryptedColumn", "EncryptedScalar", Clear, ClearRows]
 #: What tells some of the rows: a slice, places, or a truth value for each row.
-Places = Union[slice, Sequence[int], "NDArray[np.integer[Any]]", "NDArray[np.bool_]"]
+Places = Union[slice, Sequence[int], "NDArray[np.integer[Any]]", "NDArray[np.bool_]", Series]
 #: The edges of bins, or their number.
 Bins = Union[int, ClearRows]
 #: Whatever is encrypted.
@@ -64,6 +65,9 @@ class Encrypted_:
     __slots__ = ("name",)
 
     name: str
+
+    #: Series of pandas leave operators with encrypted values to these.
+    __pandas_priority__ = 10_000
 
     def _parts(self) -> list[Part]:
         raise NotImplementedError
@@ -176,9 +180,12 @@ def is_whole(value: object) -> bool:
     """True if its type is one of whole numbers."""
     if isinstance(value, Encrypted_):
         return bool(getattr(value, "_whole", False))
-    if isinstance(value, (np.ndarray, list, tuple)):
+    if isinstance(value, (list, tuple)):
+        value = np.asarray(value)
+    # Of arrays, and of what can be one: Series of pandas and polars, arrays of Arrow.
+    if hasattr(value, "dtype") or hasattr(value, "__array__"):
         return np.asarray(value).dtype.kind in "iu"
-    return isinstance(value, (int, np.integer))
+    return isinstance(value, int)
 
 
 def check_axis(axis: object, out: object = None, **others: object) -> None:

@@ -24,6 +24,7 @@ from .base import (
     places_of,
     state,
 )
+from .clear import in_order_of
 from .functions import where
 from .mask import EncryptedMask
 from .numeric import EncryptedScalar, EncryptedStatistic, Numeric
@@ -133,7 +134,7 @@ class EncryptedColumn(Numeric):
             return EncryptedScalar(
                 self._number.item(place), f"{self.name}[{place}]", self.unit, self._whole
             )
-        places = places_of(key, len(self))
+        places = places_of(in_order_of(key, self.rows), len(self))
         if not places:
             raise IndexError("no rows are left: an encrypted column has at least one")
         rows = [self.rows[place] for place in places]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
+from .._readings import Series
 from .base import (
     Encrypted_,
     Operand,
@@ -17,19 +18,19 @@ from .base import (
     Reader,
     check_axis,
     named,
-    numbered,
     place_of,
     places_of,
     shown,
     state,
 )
+from .clear import clear_labels, clear_rows, in_order_of
 from .numeric import EncryptedScalar
 
 if TYPE_CHECKING:
     from .column import EncryptedColumn
 
 #: Clear truth values: a single one, or one for each row.
-Truths = Union[bool, np.bool_, NDArray[np.bool_], Sequence[bool]]
+Truths = Union[bool, np.bool_, NDArray[np.bool_], Sequence[bool], Series]
 
 
 class EncryptedMask(Encrypted_):
@@ -80,16 +81,17 @@ class EncryptedMask(Encrypted_):
             mask = other._mask
         elif isinstance(other, (bool, np.bool_)):
             mask = self._mask.constant(bool(other))
-        elif isinstance(other, (np.ndarray, list)) and np.asarray(other).dtype.kind == "b":
-            mask = self._mask.public(np.asarray(other).tolist())
         elif isinstance(other, Encrypted_):
             raise TypeError(f"{sign} combines conditions, not numbers: compare first")
         else:
-            return NotImplemented  # type: ignore[no-any-return]
+            clear = clear_rows(other, self.rows)
+            if clear is None or clear.dtype.kind != "b":
+                return NotImplemented  # type: ignore[no-any-return]
+            mask = self._mask.public(clear.tolist())
         rows = self.rows or (other.rows if isinstance(other, EncryptedMask) else ())
         result = apply(self._mask, mask)
         if result.rows is not None and not rows:
-            rows = numbered(result.rows)
+            rows = clear_labels(other, result.rows)
         return EncryptedMask(result, f"({self.name} {sign} {shown(other)})", rows)
 
     def __and__(self, other: EncryptedMask | Truths) -> EncryptedMask:
@@ -178,7 +180,7 @@ class EncryptedMask(Encrypted_):
         if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
             place = place_of(int(key), count)
             return EncryptedMask(self._mask.item(place), f"{self.name}[{place}]", ())
-        places = places_of(key, count)
+        places = places_of(in_order_of(key, self.rows), count)
         if not places:
             raise IndexError("no rows are left: an encrypted mask has at least one")
         rows = [self.rows[place] for place in places]

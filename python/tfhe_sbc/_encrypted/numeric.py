@@ -19,10 +19,10 @@ from .base import (
     is_clear_number,
     is_whole,
     named,
-    numbered,
     shown,
     state,
 )
+from .clear import clear_labels, clear_rows
 
 if TYPE_CHECKING:
     from .base import ClearRows
@@ -61,7 +61,7 @@ class Numeric(Encrypted_):
         for one in (self, other):
             if isinstance(one, EncryptedColumn):
                 return EncryptedColumn(number, name, unit, one.rows, whole)
-        return EncryptedColumn(number, name, unit, numbered(number.rows), whole)
+        return EncryptedColumn(number, name, unit, clear_labels(other, number.rows), whole)
 
     def _as_operand(self) -> Numbers:
         """This, which is a column or a single number."""
@@ -72,18 +72,20 @@ class Numeric(Encrypted_):
 
         rows: Sequence[str] = ()
         for one in (self, other):
-            rows = getattr(one, "rows", ()) or rows
+            if isinstance(one, Encrypted_):
+                rows = getattr(one, "rows", ()) or rows
         if mask.rows is not None and len(rows) != mask.rows:
-            rows = numbered(mask.rows)
+            rows = clear_labels(other, mask.rows)
         return EncryptedMask(mask, named(name), rows)
 
     def _other(self, other: object) -> _native.Number | None:
         """A number that meets this one; `None` if it is no list of numbers."""
         if isinstance(other, Numeric):
             return other._number
-        if isinstance(other, (np.ndarray, list, tuple)):
-            return self._number.public(readings_of(other, "the clear operand").tolist())
-        return None
+        clear = clear_rows(other, getattr(self, "rows", ()))
+        if clear is None:
+            return None
+        return self._number.public(readings_of(clear, "the clear operand").tolist())
 
     def _linear(self, other: Operand, weight: float, sign: str) -> Numbers:
         name = f"({self.name} {sign} {shown(other)})"

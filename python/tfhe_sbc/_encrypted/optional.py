@@ -26,9 +26,10 @@ from .base import (
     shown,
     state,
 )
+from .clear import in_order_of
 from .column import EncryptedColumn
 from .mask import EncryptedMask
-from .numeric import EncryptedScalar, EncryptedStatistic, Numeric
+from .numeric import EncryptedScalar, EncryptedStatistic
 from .selection import EncryptedSelection
 
 #: What meets such a column.
@@ -137,7 +138,7 @@ class EncryptedOptionalColumn(Encrypted_):
                 f"whether row {place} has a reading nobody knows: take {self.name}[{place}:{place + 1}], "
                 "which may be missing, or fillna() first"
             )
-        places = places_of(key, len(self))
+        places = places_of(in_order_of(key, self.rows), len(self))
         if not places:
             raise IndexError("no rows are left: an encrypted column has at least one")
         rows = [self.rows[place] for place in places]
@@ -173,9 +174,7 @@ class EncryptedOptionalColumn(Encrypted_):
         if is_clear_number(value):
             number = self._optional.fill_clear(float(value))  # type: ignore[arg-type]
         else:
-            other = value._number if isinstance(value, Numeric) else None
-            if isinstance(value, (np.ndarray, list, tuple)):
-                other = self._as_column()._other(value)
+            other = self._as_column()._other(value)
             if other is None:
                 raise TypeError(f"fillna() takes numbers, not a {type(value).__name__}")
             number = self._optional.fill(other)
