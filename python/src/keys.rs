@@ -211,6 +211,9 @@ impl SecretKey {
             return Err(errors::wire(WireError::WrongKey { expected, found }));
         }
         let opened = watched(py, None, |progress| {
+            if let Some(blocks) = value.decrypt_blocks(&self.secret) {
+                return Ok(Opened::Blocks(blocks));
+            }
             Ok(match value.export(progress)? {
                 Exported::Clear(values) => Opened::Codes(values),
                 Exported::Compact(values) => {

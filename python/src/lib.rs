@@ -27,6 +27,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tfhe_sbc_python_shared::fill(module)?;
+    module.add("TooLarge", module.py().get_type::<errors::TooLarge>())?;
     module.add_class::<client::Client>()?;
     module.add_class::<client::Standing>()?;
     module.add_class::<keys::SecretKey>()?;

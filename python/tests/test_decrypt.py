@@ -131,6 +131,21 @@ def test_answers_for_groups_are_a_table(keys, server, box):
     assert times.equals(HOURS.tz_localize("UTC")) and times.name == "time"
 
 
+def test_columns_that_are_too_long_to_be_loaded_are_read_in_slices(keys, server):
+    count = 6000
+    frame = pd.DataFrame(
+        {"a": np.arange(count) % 4096, "b": np.arange(count)[::-1] % 4096}, dtype=float
+    )
+    box = ts.Encryptor(keys.device).encrypt(frame, bits=12, use="radix")
+    table = server.load(box)
+    found = keys.secret.decrypt({"all": table, "first": table["a"][0]})
+    pd.testing.assert_frame_equal(found["all"], frame)
+    assert found["first"] == 0
+    # Whatever is no list of rows is still refused.
+    with pytest.raises(ts.TfheSbcError, match="slices"):
+        keys.secret.decrypt([table, table["a"].max()])
+
+
 def test_several_numbers_a_row_are_columns(rehearsal, monkeypatch):
     t = rehearsal.load(FRAME, **ENCODING)["t"]
     monkeypatch.setattr(

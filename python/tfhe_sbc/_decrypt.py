@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _native
 from ._answers import Opened, Result, by_question, framed
 from ._encrypted import (
     Encrypted_,
@@ -54,6 +55,15 @@ Decrypted = Union[Result, Table, "list[Decrypted]", "tuple[Decrypted, ...]", "di
 #: What has rows.
 _Rows = Union[EncryptedColumn, EncryptedOptionalColumn, EncryptedMask]
 _ToNumpy = Union[Literal["numpy"], None]
+
+
+#: The number of rows that are read at once of columns that are too long to be loaded.
+_SLICE = 1024
+
+
+def _rows_of(value: object) -> int:
+    """The number of rows; 0 of a single number."""
+    return len(getattr(value, "rows", ()))
 
 
 class Decrypts(ABC):
@@ -219,12 +229,32 @@ class Decryption:
         self._open = open
         self._to = to
         self._maker = maker(to)
+        self._progress: Progress = None
+        self._in_slices: set[int] = set()
 
     def of(self, value: Decryptable, progress: Progress = None) -> Decrypted:
         """What a value is in the clear. Everything in it is computed together before."""
-        compute(*self._encrypted_in(value), progress=progress)
+        self._progress = progress
+        values = list(self._encrypted_in(value))
+        try:
+            compute(*values, progress=progress)
+        except _native.TooLarge:
+            # More rows than are loaded at once: those of long columns are computed and read slice by slice.
+            self._in_slices = {id(one) for one in values if _rows_of(one) > _SLICE}
+            compute(*(one for one in values if id(one) not in self._in_slices), progress=progress)
         decrypted: Decrypted = self._read(value)
         return decrypted
+
+    def _values_of(self, value: Any) -> Any:
+        """The numbers or truth values of an encrypted value."""
+        if id(value) not in self._in_slices:
+            return value._read(self._reader)
+        slices = []
+        for start in range(0, _rows_of(value), _SLICE):
+            rows = value[start : start + _SLICE]
+            compute(rows, progress=self._progress)
+            slices.append(rows._read(self._reader))
+        return np.concatenate(slices)
 
     def _encrypted_in(self, value: Any) -> Iterator[Any]:
         """The encrypted values in lists, dicts and tables."""
@@ -256,11 +286,11 @@ class Decryption:
             listed = [self._read(one) for one in value]
             return tuple(listed) if isinstance(value, tuple) else listed
         if isinstance(value, EncryptedTable):
-            columns = {name: column._read(self._reader) for name, column in value.items()}
+            columns = {name: self._values_of(column) for name, column in value.items()}
             units = {name: column.unit for name, column in value.items()}
             return self._maker.table(Clear(columns, units, value.rows))
         if isinstance(value, Encrypted_):
-            read, rows = value._read(self._reader), getattr(value, "rows", ())
+            read, rows = self._values_of(value), getattr(value, "rows", ())
             if not isinstance(read, np.ndarray) or len(read) != len(rows):
                 return read
             if read.ndim == 2:

@@ -5,7 +5,7 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::KeyFingerprint;
 use tfhe_sbc_core::wire::WireError;
 
-use crate::compute::{Exported, export, export_joined, joined};
+use crate::compute::{Exported, decrypted_blocks, export, export_joined, joined};
 use crate::computed::Computed;
 use crate::decimal::Decoder;
 use crate::error::Error;
@@ -22,6 +22,12 @@ impl Computed {
     /// [`Error::NotComputed`], or an export that is called off.
     pub fn export(&self, progress: &Progress) -> Result<Exported, Error> {
         export(self.backend(), self.node(), progress)
+    }
+
+    /// Decrypts the blocks of a value that was computed under the big key, without the key switch that brings those under the small
+    /// key which travel. `None` of other content, whose export is decrypted.
+    pub fn decrypt_blocks(&self, secret: &SecretKey) -> Option<Vec<u64>> {
+        decrypted_blocks(self.node(), secret)
     }
 
     /// Returns truth values as few blocks, for decryption only: value `i` of a block is bit `i` of its message.

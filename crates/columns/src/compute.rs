@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use tfhe_sbc_core::encoding::BlockEncoding;
+use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
@@ -370,6 +371,21 @@ pub(crate) fn export(
         }
         _ => return Err(Error::NotComputed),
     })
+}
+
+/// Returns what the blocks of a node under the big key decrypt to; `None` of other nodes.
+pub(crate) fn decrypted_blocks(node: &Node, secret: &SecretKey) -> Option<Vec<u64>> {
+    let op = node.op();
+    let Op::Known(known) = &*op else {
+        return None;
+    };
+    let key = secret.glwe().to_lwe_secret_key();
+    let encoding = secret.parameters().block_encoding();
+    let phases = known
+        .blocks
+        .iter()
+        .map(|block| key.phase(&block.ciphertext));
+    Some(phases.map(|phase| encoding.decode(phase)).collect())
 }
 
 /// Returns the truth values of a computed node, as many in a block as a message has bits: value `i` of a block is its
