@@ -43,6 +43,9 @@ fn a_server_computes_what_a_rehearsal_does() {
     assert!(matches!(answers[0].rehearsed(), Err(Error::Encrypted)));
     // Computed values are operands without the cost of what they were made of.
     assert!(warmest.is_computed());
+    // Whoever has the secret key reads it as it is: code 31 in blocks of two bits.
+    let own = Computed::Number(warmest.clone()).decrypt_blocks(&secret);
+    assert_eq!(own, Some(vec![3, 3, 1]));
     let rest = warmest.minus(t).unwrap();
     let [rest] = server.compute([&rest]).unwrap();
     let expected = [15.5, 9.0, 0.0, 11.5, 4.5];
