@@ -117,6 +117,11 @@ def test_what_does_not_meet_the_rows(t, series, words):
         t + series
 
 
+def test_a_table_is_no_operand(t):
+    with pytest.raises(TypeError, match="a DataFrame is a table and no operand"):
+        t + pd.DataFrame({"a": OTHER})
+
+
 def test_arrays_of_polars_and_arrow(rehearsal, t):
     pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
     values = OTHER.to_list()

@@ -190,6 +190,14 @@ def test_missing_readings_are_no_range(encrypt):
             encrypt([np.inf], optional=optional)
 
 
+def test_ranges_are_told_as_they_were_written(encrypt):
+    for reading in 123.84, -40.01, 1e300:
+        with pytest.raises(ts.RangeError, match=r"row 2 \(1\).*range -40 to 123\.83: .*widen"):
+            encrypt([0, reading])
+    # Half a step beyond the ends is still the code of the end.
+    encrypt([123.834, -40.004])
+
+
 def test_files_are_loaded_by_their_paths(keys, server, encrypt, tmp_path):
     box, path = encrypt(), tmp_path / "box.tsbc"
     path.write_bytes(box)

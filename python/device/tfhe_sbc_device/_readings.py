@@ -197,7 +197,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _check_there(column: Column, values: NDArray[np.float64], labels: list[str]) -> None:
-    """Refuses readings that are no finite numbers, but for those that may be missing."""
+    """Refuses readings that are no finite numbers, but for those that may be missing, and those out of range."""
     wrong = np.isinf(values) if column.optional else ~np.isfinite(values)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -210,6 +210,16 @@ def _check_there(column: Column, values: NDArray[np.float64], labels: list[str])
         raise _native.RangeError(
             f"row {row + 1} ({labels[row]}), column '{column.name}': the reading is not a finite "
             f"number: {advice}"
+        )
+    codes = np.rint((values - column.offset) / column.scale)
+    outside = (codes < 0) | (codes > 2.0**column.bits - 1)
+    if outside.any():
+        row = int(np.flatnonzero(outside)[0])
+        low, high = column.range
+        raise _native.RangeError(
+            f"row {row + 1} ({labels[row]}), column '{column.name}': the reading is outside the declared "
+            f"range {low:.15g} to {high:.15g}: correct the reading, or widen the column's range: its "
+            "offset, scale and bits"
         )
 
 

@@ -33,6 +33,10 @@ def clear_rows(operand: Any, rows: Sequence[str]) -> NDArray[Any] | None:
     """
     if isinstance(operand, (np.ndarray, list, tuple)):
         return array_of(operand, "the clear operand is")
+    if hasattr(operand, "columns") or hasattr(operand, "column_names"):
+        raise TypeError(
+            f"a {type(operand).__name__} is a table and no operand: take one of its columns, as in table['t']"
+        )
     if is_series(operand):
         return np.asarray(_aligned(operand, rows))
     if hasattr(operand, "__arrow_c_stream__") or hasattr(operand, "__arrow_c_array__"):
