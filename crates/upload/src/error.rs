@@ -126,7 +126,7 @@ fn advice_on_description(error: &ReadingsError) -> Option<&'static str> {
         },
         ReadingsError::DuplicateColumn(_) => "give each column a name of its own",
         ReadingsError::Shape(_) => {
-            "name columns with ASCII letters, digits and underscores, keep units and timestamps short, and give one row or more"
+            "name columns with ASCII letters, digits and underscores, shorten units and timestamps, and give one row or more"
         }
         _ => return None,
     })
