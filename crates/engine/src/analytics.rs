@@ -13,7 +13,8 @@
 //! - [`rows`]: conditions, and the number and the sum of the rows that meet them;
 //! - [`histogram`]: counts by bins;
 //! - [`tree`]: decision trees and forests;
-//! - [`score`]: linear scores and logistic models.
+//! - [`score`]: linear scores and logistic models;
+//! - [`windows`]: sums and extremes of the rows up to each row.
 
 pub mod extremes;
 pub mod histogram;
@@ -24,6 +25,7 @@ pub mod rank;
 pub mod rows;
 pub mod score;
 pub mod tree;
+pub mod windows;
 
 use thiserror::Error;
 

@@ -27,3 +27,4 @@ mod reference;
 mod sanitise;
 mod transform_error;
 mod uploads;
+mod windows;
