@@ -11,7 +11,10 @@
 pub(crate) mod code_set;
 pub(crate) mod derived;
 pub(crate) mod linear;
+mod noise;
 pub(crate) mod plan;
+pub(crate) mod rehearsed;
+mod rolling;
 pub(crate) mod stage;
 pub(crate) mod values;
 mod windows;

@@ -16,8 +16,9 @@ use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::backend::{Backend, Keys};
 use crate::compact::plan::{Plan, Way};
+use crate::compact::rehearsed;
 use crate::compact::stage::{self, Stage};
-use crate::compact::values::{self, CompactValues};
+use crate::compact::values::CompactValues;
 use crate::cost::Cost;
 use crate::error::Error;
 use crate::limits::MAX_LOADED_BLOCKS;
@@ -146,7 +147,9 @@ pub(crate) fn rehearse(
         check_wanted(progress)?;
         if let Some(Way::Sum(parts)) = plan.way(node) {
             let each = node.len() / parts.len().max(1);
-            let codes = parts.iter().flat_map(|part| values::rehearse(part, each));
+            let codes = parts
+                .iter()
+                .flat_map(|part| rehearsed::rehearse(part, each));
             node.set(Op::Clear(codes.map(u128::from).collect()));
             continue;
         }

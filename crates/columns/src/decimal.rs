@@ -42,8 +42,8 @@ pub fn sum(a: f64, b: f64) -> f64 {
     rounded(a + b, decimals_of(a, b))
 }
 
-/// The numbers `offset + scale·code`, with both as whole multiples of a power of ten if they are
-/// decimal fractions.
+/// The numbers `offset + scale·code`, with both as whole multiples of a fraction if they are decimal fractions, or the scale is one
+/// divided by a whole number, as steps of means are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decoder {
     offset: f64,
@@ -56,7 +56,7 @@ pub struct Decoder {
 struct Exact {
     offset: i128,
     scale: i128,
-    /// A power of ten.
+    /// A power of ten, or a whole multiple of one.
     unit: i128,
 }
 
@@ -65,14 +65,31 @@ fn mantissa(value: f64, decimals: usize) -> Option<i128> {
     format!("{value:.decimals$}").replace('.', "").parse().ok()
 }
 
+/// Returns a decimal fraction and the whole number by which it is divided to give a number; `None` if there are none.
+fn dividend_of(value: f64) -> Option<(f64, i128)> {
+    /// The largest divisor that is looked for: a year of hours.
+    const MOST: u32 = 8784;
+    /// Dividends have at most six decimals.
+    const PARTS: f64 = 1e6;
+    if decimals(value).is_some() {
+        return Some((value, 1));
+    }
+    (2..=MOST).find_map(|divisor| {
+        let dividend = (value * f64::from(divisor) * PARTS).round() / PARTS;
+        let gives = dividend != 0.0 && dividend / f64::from(divisor) == value;
+        gives.then_some((dividend, divisor.into()))
+    })
+}
+
 impl Decoder {
     /// The decoder of an encoding.
     pub fn new(offset: f64, scale: f64) -> Self {
-        let exact = decimals_of(offset, scale).and_then(|decimals| {
+        let exact = dividend_of(scale).and_then(|(dividend, divisor)| {
+            let decimals = decimals_of(offset, dividend)?;
             Some(Exact {
-                offset: mantissa(offset, decimals)?,
-                scale: mantissa(scale, decimals)?,
-                unit: 10i128.checked_pow(decimals as u32)?,
+                offset: mantissa(offset, decimals)?.checked_mul(divisor)?,
+                scale: mantissa(dividend, decimals)?,
+                unit: 10i128.checked_pow(decimals as u32)?.checked_mul(divisor)?,
             })
         });
         Self {
@@ -191,6 +208,10 @@ mod tests {
         assert_eq!(mean.to_string(), "12.533333333333333");
         assert_eq!(celsius.variance(1, 4), 0.0025);
         assert_eq!(Decoder::new(0.0, 1.0 / 3.0).value(3), 1.0);
+        // A mean of 24 values in tenths.
+        assert_eq!(Decoder::new(-40.0, 0.1 / 24.0).value(24 * 608), 20.8);
+        assert_eq!(dividend_of(0.1 / 24.0), Some((0.1, 24)));
+        assert_eq!(dividend_of(std::f64::consts::PI), None);
     }
 
     #[test]

@@ -196,6 +196,31 @@ pub enum Error {
          Table::optional, whose reductions and comparisons leave out what is missing, and fill in the others with its fillna"
     )]
     MayBeMissing(String),
+    /// A function of rows in order, of a single number.
+    #[error("this function is of rows in order, and a single number has none: take a column")]
+    NoOrder,
+    /// A window of no rows, or one that needs more numbers than it has rows.
+    #[error(
+        "a window of {window} rows cannot need {min_periods} numbers: a window has at least 1 row, and needs 1 number to as many \
+         as it has rows"
+    )]
+    Window {
+        /// The number of rows.
+        window: usize,
+        /// The number of numbers that it needs.
+        min_periods: usize,
+    },
+    /// Means of windows with different numbers of numbers.
+    #[error(
+        "the means of windows with different numbers of numbers have no common step: leave out min_periods, so that windows \
+         with fewer numbers have no mean, or divide the sums by the counts after decryption"
+    )]
+    WindowMeans,
+    /// The difference to the same row.
+    #[error(
+        "the difference of a row to itself is 0, which is no secret: give another number of rows than 0"
+    )]
+    NoDifference,
     /// A selection of more rows than there are.
     #[error("there are {rows} rows, not {asked}: ask for 1 to {rows}")]
     Count {

@@ -114,7 +114,32 @@ impl Mask {
     /// # Errors
     /// No masks, or masks that do not belong together.
     pub fn all_of(masks: &[&Self]) -> Result<Self, Error> {
-        Self::several(masks, Op::AllOf)
+        let all = Self::several(masks, Op::AllOf)?;
+        // What everybody knows stays known.
+        let known = masks.iter().map(|mask| mask.known());
+        let known: Option<Vec<Vec<bool>>> = known.collect();
+        Ok(match known {
+            Some(known) if all.rows().is_some() => {
+                let row = |row: usize| {
+                    known.iter().all(|list| match list[..] {
+                        [only] => only,
+                        _ => list[row],
+                    })
+                };
+                let rows: Vec<bool> = (0..all.row_count()).map(row).collect();
+                all.public(&rows)
+            }
+            _ => all,
+        })
+    }
+
+    /// The truth values, if they are no secret.
+    pub(crate) fn known(&self) -> Option<Vec<bool>> {
+        match &*self.node.op() {
+            Op::Constant(truth) => Some(vec![*truth; self.row_count()]),
+            Op::Public(bits) => Some(bits.iter().map(|bit| *bit == 1).collect()),
+            _ => None,
+        }
     }
 
     /// Returns, for each row, whether any mask holds: cheaper than [`or`](Self::or) in pairs.

@@ -92,6 +92,13 @@ pub(crate) enum Op {
     },
     /// The number that `rank` others come before.
     Rank { of: Arc<Node>, rank: usize },
+    /// A function of the rows up to each row from `first` on: of the last `window`, as far as there are so many.
+    Windows {
+        of: Arc<Node>,
+        function: WindowFunction,
+        window: usize,
+        first: usize,
+    },
     /// The sum.
     Sum(Arc<Node>),
     /// The sum of squares.
@@ -129,6 +136,15 @@ pub(crate) enum PlacePart {
     Index,
     /// The numbers in them.
     Value,
+}
+
+/// A function of the rows of a window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WindowFunction {
+    /// The sum.
+    Sum,
+    /// The first in an order.
+    Extreme(Order),
 }
 
 /// An operator on truth values.
@@ -357,6 +373,7 @@ impl Op {
             Self::Take { of, .. }
             | Self::Sorted { of, .. }
             | Self::Histogram { of, .. }
+            | Self::Windows { of, .. }
             | Self::Extreme { of, .. }
             | Self::Place { of, .. }
             | Self::Rank { of, .. }

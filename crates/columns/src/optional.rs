@@ -13,9 +13,10 @@ use crate::condition::Limit;
 use crate::decimal::Decoder;
 use crate::error::Error;
 use crate::mask::Mask;
-use crate::node::{Kind, Node, Op};
+use crate::node::{Kind, Node, Op, Source};
 use crate::number::{Number, Operand, common_rows};
 use crate::statistics::Spread;
+use crate::table::told;
 use crate::threshold::{CodeCondition, Relation, code_condition};
 
 /// Encrypted numbers in rows, some of which are missing. Which ones is encrypted.
@@ -39,6 +40,8 @@ use crate::threshold::{CodeCondition, Relation, code_condition};
 pub struct OptionalNumber {
     number: Number,
     valid: Mask,
+    /// Whether the codes are those of a column and are 0 where it has no reading.
+    are_zero: bool,
 }
 
 /// A mean, a measure of spread or an extreme of the values that are there; it is [missing](crate::Value::Missing) if there are
@@ -90,18 +93,36 @@ impl OptionalNumber {
     pub fn new(number: Number, valid: Mask) -> Result<Self, Error> {
         number.backend.check_same(&valid.backend)?;
         common_rows(&[&number.node, &valid.node])?;
-        Ok(Self { number, valid })
+        let are_zero = are_of_one_column(&number.node.op(), &valid.node.op());
+        Ok(Self {
+            number,
+            valid,
+            are_zero,
+        })
     }
 
     /// Returns a column and the rows in which it has readings, which belong together.
     pub(crate) fn of_column(number: Number, valid: Mask) -> Self {
-        Self { number, valid }
+        Self {
+            number,
+            valid,
+            are_zero: true,
+        }
     }
 
     /// Returns numbers none of which is missing.
     pub fn whole(number: Number) -> Self {
         let valid = number.same_for_all(true);
-        Self { number, valid }
+        Self {
+            number,
+            valid,
+            are_zero: false,
+        }
+    }
+
+    /// Returns whether the codes are 0 where there is no number.
+    pub(crate) fn are_zero(&self) -> bool {
+        self.are_zero
     }
 
     /// The numbers, whatever they are where they are missing.
@@ -144,7 +165,7 @@ impl OptionalNumber {
     fn filled(&self, value: f64) -> Result<Option<Number>, Error> {
         let number = &self.number;
         let code = match code_condition(&number.encoding()?, Relation::Eq, value) {
-            CodeCondition::Compare(_, code) if number.is_of_column() => code,
+            CodeCondition::Compare(_, code) if self.are_zero => code,
             _ => return Ok(None),
         };
         let Ok(factor) = i64::try_from(code) else {
@@ -204,7 +225,12 @@ impl OptionalNumber {
         &self,
         operator: impl FnOnce(&Number) -> Result<Number, Error>,
     ) -> Result<Self, Error> {
-        Self::new(operator(&self.number)?, self.valid.clone())
+        let number = operator(&self.number)?;
+        let are_zero = self.are_zero && Arc::ptr_eq(&number.node, &self.number.node);
+        Ok(Self {
+            are_zero,
+            ..Self::new(number, self.valid.clone())?
+        })
     }
 
     /// Returns the rows at these places, which count from 0.
@@ -212,7 +238,11 @@ impl OptionalNumber {
     /// # Errors
     /// No rows, or rows that are not there.
     pub fn take(&self, rows: &[usize]) -> Result<Self, Error> {
-        Self::new(self.number.take(rows)?, self.valid.take(rows)?)
+        Ok(Self {
+            number: self.number.take(rows)?,
+            valid: self.valid.take(rows)?,
+            are_zero: self.are_zero,
+        })
     }
 
     /// Returns, for each row, whether it has a number and that is in this relation to another one.
@@ -264,7 +294,7 @@ impl OptionalNumber {
             (Relation::Ge | Relation::Eq, Limit::Clear(code)) => *code > 0,
             _ => false,
         };
-        match self.number.is_of_column() && is_above_lowest {
+        match self.are_zero && is_above_lowest {
             true => Ok(holds),
             false => holds.and(&self.valid),
         }
@@ -329,17 +359,34 @@ impl OptionalNumber {
     /// The numbers in the rows that have one, and 0 or nothing for the others. Rows that are known to have none are left out,
     /// which costs nothing, unless all are.
     fn kept(&self) -> Result<Number, Error> {
-        if let Op::Public(flags) = &*self.valid.node.op() {
-            let places = flags.iter().enumerate().filter(|(_, flag)| **flag == 1);
-            let places: Vec<usize> = places.map(|(place, _)| place).collect();
-            if !places.is_empty() {
-                return Ok(Number {
-                    offset: 0.0,
-                    ..self.number.take(&places)?
-                });
-            }
+        match self.present()? {
+            Some(present) => Ok(Number {
+                offset: 0.0,
+                ..present
+            }),
+            None => self.number.keep(&self.valid),
         }
-        self.number.keep(&self.valid)
+    }
+
+    /// Returns the numbers of the rows that are known to have one; `None` if nobody knows which have, or none has.
+    ///
+    /// # Errors
+    /// None, but that is left open.
+    pub fn present(&self) -> Result<Option<Number>, Error> {
+        let Op::Public(flags) = &*self.valid.node.op() else {
+            return Ok(None);
+        };
+        let places = flags.iter().enumerate().filter(|(_, flag)| **flag == 1);
+        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+        match places.is_empty() {
+            true => Ok(None),
+            false => self.number.take(&places).map(Some),
+        }
+    }
+
+    /// Returns which rows have a number, if that is no secret.
+    pub fn known_rows(&self) -> Option<Vec<bool>> {
+        self.valid.known()
     }
 
     /// The number of rows that have a number.
@@ -475,13 +522,38 @@ impl OptionalNumber {
     }
 }
 
-impl Number {
-    /// Returns whether these are codes of a column, which are 0 where there is no reading.
-    fn is_of_column(&self) -> bool {
-        match &*self.node.op() {
-            Op::Load { .. } => true,
-            Op::Take { of, .. } => matches!(&*of.op(), Op::Load { .. }),
-            _ => false,
+/// Returns whether these are codes of a column and the rows in which it has readings.
+fn are_of_one_column(number: &Op, valid: &Op) -> bool {
+    match (number, valid) {
+        (
+            Op::Load { source, column },
+            Op::Valid {
+                source: other,
+                column: other_column,
+            },
+        ) => Arc::ptr_eq(source, other) && column == other_column,
+        (
+            Op::Take { of, rows },
+            Op::Take {
+                of: other,
+                rows: other_rows,
+            },
+        ) => rows == other_rows && are_of_one_column(&of.op(), &other.op()),
+        (Op::Load { source, column }, Op::Public(flags)) => {
+            told_of(source, *column).is_some_and(|told| told == *flags)
         }
+        (Op::Take { of, rows }, Op::Public(flags)) => match &*of.op() {
+            Op::Load { source, column } => told_of(source, *column)
+                .is_some_and(|told| rows.iter().map(|&row| &told[row]).eq(flags)),
+            _ => false,
+        },
+        _ => false,
     }
+}
+
+/// The truth values that tell where a column has a reading; `None` unless they are no secret.
+fn told_of(source: &Source, column: usize) -> Option<Vec<u64>> {
+    let described = source.metadata.columns.get(column)?;
+    let tells = described.derived.tells_gaps();
+    tells.then(|| told(&source.metadata, described))
 }

@@ -17,7 +17,7 @@ use tfhe_sbc_engine::integer::{Comparison, FheBool, FheUint, IntegerError, Unsig
 
 use crate::compact::plan::{Plan, Way};
 use crate::compact::stage::Stage;
-use crate::node::{Kind, Logic, Node, Op, PlacePart};
+use crate::node::{Kind, Logic, Node, Op, PlacePart, WindowFunction};
 
 /// The values of a node in a circuit, row by row.
 enum Values {
@@ -310,6 +310,23 @@ impl<'a> Recorder<'a> {
             Op::Rank { of, rank } => {
                 self.code_of(of, |circuit, codes| circuit.nth_smallest(codes, *rank))?
             }
+            Op::Windows {
+                of,
+                function,
+                window,
+                first,
+            } => self.codes(of, |codes| {
+                Ok(Values::Codes(match function {
+                    WindowFunction::Extreme(order) => {
+                        circuit.window_extremes(*order, codes, *window, *first)?
+                    }
+                    WindowFunction::Sum => {
+                        let sums = circuit.window_sums(codes, *window, *first)?;
+                        let sums = sums.iter().map(|sum| circuit.cast(sum, width));
+                        sums.collect::<Result<_, _>>()?
+                    }
+                }))
+            })?,
             Op::Sum(of) => self.sum(of)?,
             Op::SumOfSquares(of) => self.code_of(of, Circuit::sum_of_squares)?,
             Op::Count(of) => self.truths(of, |truths| {

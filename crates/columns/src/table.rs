@@ -69,7 +69,7 @@ impl Table {
                     source: Arc::clone(&source),
                     column: place,
                 },
-                Validity::Clear => told(&source.metadata, column),
+                Validity::Clear => Op::Public(told(&source.metadata, column)),
             };
             let valid = Mask::new(backend, rows, op);
             Values::Optional(OptionalNumber::of_column(number, valid))
@@ -123,7 +123,8 @@ impl Table {
             (Values::Whole(number), false) => number.take(places).map(Values::Whole),
             (Values::Optional(optional), false) if column.derived.tells_gaps() => {
                 let backend = &optional.notna().backend;
-                let valid = Mask::new(backend, Some(places.len()), told(&metadata, column));
+                let valid = Op::Public(told(&metadata, column));
+                let valid = Mask::new(backend, Some(places.len()), valid);
                 let number = optional.number().take(places)?;
                 Ok(Values::Optional(OptionalNumber::of_column(number, valid)))
             }
@@ -212,13 +213,13 @@ impl Table {
     }
 }
 
-/// Truth values that tell where a column whose gaps are told in clear has a reading.
-fn told(metadata: &ReadingsMetadata, column: &Column) -> Op {
+/// The truth values that tell where a column whose gaps are told in clear has a reading.
+pub(crate) fn told(metadata: &ReadingsMetadata, column: &Column) -> Vec<u64> {
     let mut valid = vec![1; metadata.rows.len()];
     for row in metadata.gaps.rows(&column.name) {
         valid[row] = 0;
     }
-    Op::Public(valid)
+    valid
 }
 
 /// Returns the place of a column and its encoding.

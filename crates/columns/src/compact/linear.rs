@@ -5,14 +5,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tfhe_sbc_core::encoding::{CompactEncoding, Derivation};
-use tfhe_sbc_core::parameters::{Decomposition, Parameters};
 use tfhe_sbc_core::wire::columns::ElementEncoding;
-use tfhe_sbc_oracle::compact::{CompactNoise, SumRows, exact_sum_log2_p_fail};
-use tfhe_sbc_oracle::upload::{TARGET_LOG2_P_FAIL, UploadKind};
 
 use super::derived::Membership;
 use super::values::CompactValues;
-use crate::node::{Content, Kind, Node, Op, Source, runs_of};
+use crate::node::{Kind, Node, Op, Source, WindowFunction, runs_of};
 
 /// A linear function, with integer weights, of the codes of compact columns: a code for each row, or a
 /// single one.
@@ -44,6 +41,8 @@ pub(crate) enum Origin {
     },
     /// Values that were computed before.
     Values(Arc<CompactValues>),
+    /// Numbers that are no secret, mod 2^64.
+    Public(Arc<[u64]>),
 }
 
 /// The rows of a term.
@@ -55,15 +54,52 @@ pub(crate) enum Rows {
     Picked(Arc<[usize]>),
     /// Every row of the result takes the sum of these.
     Sum(Range<usize>),
+    /// Row `r` of the result takes the sum of the [window](window_of) that ends at place `ends[r]` of a list of rows; a
+    /// single window is in all rows of the result.
+    Windows {
+        rows: Arc<[usize]>,
+        ends: Arc<[usize]>,
+        window: usize,
+    },
+}
+
+/// The element of a list for a row of a result; a single one is in all rows.
+pub(super) fn element(list: &[usize], row: usize) -> usize {
+    match list {
+        [only] => *only,
+        _ => list[row],
+    }
+}
+
+/// The places of the last `window` rows up to `end`, as far as there are so many.
+pub(super) fn window_of(end: usize, window: usize) -> Range<usize> {
+    (end + 1).saturating_sub(window)..end + 1
+}
+
+impl Rows {
+    /// Returns whether all rows of the result take the same.
+    pub(super) fn are_common(&self) -> bool {
+        match self {
+            Self::Each { .. } => false,
+            Self::Picked(list) | Self::Windows { ends: list, .. } => list.len() == 1,
+            Self::Sum(_) => true,
+        }
+    }
 }
 
 impl Origin {
-    /// The number of bits of code and headroom: a code has the phase `code / 2^plaintext_bits`.
-    pub(crate) fn plaintext_bits(&self) -> u32 {
+    /// The number of bits of code and headroom: a code has the phase `code / 2^plaintext_bits`. `None` of numbers that
+    /// are no secret, which are added to any phase.
+    fn plaintext_bits(&self) -> Option<u32> {
         match self {
-            Self::Column { encoding, .. } => encoding.plaintext_bits(),
-            Self::Values(values) => values.plaintext_bits,
+            Self::Column { encoding, .. } => Some(encoding.plaintext_bits()),
+            Self::Values(values) => Some(values.plaintext_bits),
+            Self::Public(_) => None,
         }
+    }
+
+    pub(super) fn is_public(&self) -> bool {
+        matches!(self, Self::Public(_))
     }
 
     pub(super) fn is_same(&self, other: &Self) -> bool {
@@ -86,6 +122,7 @@ impl Origin {
                 place && Arc::ptr_eq(source, other)
             }
             (Self::Values(values), Self::Values(other)) => Arc::ptr_eq(values, other),
+            (Self::Public(codes), Self::Public(other)) => codes == other,
             _ => false,
         }
     }
@@ -113,10 +150,14 @@ impl Linear {
                 Rows::Each { first } => *first,
                 Rows::Picked(rows) => rows.first().copied().unwrap_or(0),
                 Rows::Sum(rows) => rows.start ^ rows.end.rotate_left(16),
+                Rows::Windows { ends, window, .. } => {
+                    ends.first().map_or(0, |end| end ^ window.rotate_left(24))
+                }
             };
             let column = match &term.origin {
                 Origin::Column { column, .. } => *column,
                 Origin::Values(_) => usize::MAX,
+                Origin::Public(_) => usize::MAX - 1,
             };
             (column as u64, rows as u64, term.weight as u64)
         });
@@ -155,14 +196,39 @@ impl Linear {
     /// The number of bits of code and headroom that the result has: the fewest of all terms, because a
     /// multiplication makes headroom smaller and nothing makes it larger.
     pub(crate) fn plaintext_bits(&self) -> u32 {
-        let bits = self.terms.iter().map(|term| term.origin.plaintext_bits());
+        let bits = self.terms.iter();
+        let bits = bits.filter_map(|term| term.origin.plaintext_bits());
         bits.min().unwrap_or(0)
     }
 
     /// The factor of the phases of a term in the phase of the result.
     pub(crate) fn phase_factor(&self, term: &Term) -> i64 {
-        let more = term.origin.plaintext_bits() - self.plaintext_bits();
+        let own = self.plaintext_bits();
+        let more = term.origin.plaintext_bits().unwrap_or(own) - own;
         term.weight.wrapping_shl(more)
+    }
+
+    /// The part of a row that is no secret, mod 2^64: the constant and numbers that everybody knows.
+    pub(super) fn clear_at(&self, row: usize) -> u64 {
+        let parts = self.terms.iter().map(|term| {
+            let Origin::Public(codes) = &term.origin else {
+                return 0;
+            };
+            let sum = |places: &mut dyn Iterator<Item = usize>| {
+                places.fold(0u64, |sum, place| sum.wrapping_add(codes[place]))
+            };
+            let code = match &term.rows {
+                Rows::Each { first } => codes[first + row],
+                Rows::Picked(picked) => codes[element(picked, row)],
+                Rows::Sum(range) => sum(&mut range.clone()),
+                Rows::Windows { rows, ends, window } => {
+                    let places = window_of(element(ends, row), *window);
+                    sum(&mut rows[places].iter().copied())
+                }
+            };
+            code.wrapping_mul(term.weight as u64)
+        });
+        parts.fold(self.constant, u64::wrapping_add)
     }
 
     fn scaled(&self, factor: i64) -> Option<Self> {
@@ -229,6 +295,10 @@ impl Linear {
                     let runs = runs_of(picked).map(|run| of(Rows::Sum(run), term.weight));
                     runs.collect()
                 }
+                Rows::Windows { ends, .. } if ends.len() == 1 => {
+                    vec![of(term.rows.clone(), times_rows()?)]
+                }
+                Rows::Windows { .. } => return None,
             };
             sum.add(Self { terms, constant: 0 })?;
         }
@@ -255,6 +325,15 @@ impl Linear {
                 Rows::Picked(picked) if picked.len() > 1 => {
                     Rows::Picked(rows.iter().map(|&row| picked[row]).collect())
                 }
+                Rows::Windows {
+                    rows: list,
+                    ends,
+                    window,
+                } if ends.len() > 1 => Rows::Windows {
+                    rows: Arc::clone(list),
+                    ends: rows.iter().map(|&row| ends[row]).collect(),
+                    window: *window,
+                },
                 same => same.clone(),
             },
             ..term.clone()
@@ -267,117 +346,13 @@ impl Linear {
 
     /// Splits off the terms that are the same in all rows; `None` if all terms are, or none.
     pub(crate) fn without_common(&self) -> Option<(Self, Self)> {
-        let is_common = |term: &Term| match &term.rows {
-            Rows::Each { .. } => false,
-            Rows::Picked(picked) => picked.len() == 1,
-            Rows::Sum(_) => true,
-        };
+        let is_common = |term: &Term| term.rows.are_common() && !term.origin.is_public();
         let (common, by_row): (Vec<Term>, Vec<Term>) =
             self.terms.iter().cloned().partition(is_common);
         let of = |terms, constant| Self { terms, constant };
-        (!common.is_empty() && !by_row.is_empty())
-            .then(|| (of(by_row, self.constant), of(common, 0)))
+        let has_rows = by_row.iter().any(|term| !term.origin.is_public());
+        (!common.is_empty() && has_rows).then(|| (of(by_row, self.constant), of(common, 0)))
     }
-
-    /// The noise of every row of the result, and of a single one, under the evaluation key.
-    pub(crate) fn noise(&self, parameters: &Parameters) -> Option<CompactNoise> {
-        // Terms of one column may have errors in common, so that they are added linearly: as one value
-        // with the sum of the factors. Those of different columns are independent.
-        let mut groups: Vec<(&Term, Vec<CompactNoise>)> = Vec::new();
-        for term in &self.terms {
-            let noise = term_noise(parameters, term)?.times(self.phase_factor(term) as f64);
-            let same = |(known, _): &&mut (&Term, _)| known.origin.is_same(&term.origin);
-            match groups.iter_mut().find(same) {
-                Some((_, noises)) => noises.push(noise),
-                None => groups.push((term, vec![noise])),
-            }
-        }
-        let groups = groups.into_iter().map(|(_, noises)| {
-            let count = noises.len() as f64;
-            // (Σ σ)² ≤ n·Σ σ², for n terms.
-            let sum = noises.into_iter().reduce(CompactNoise::and)?;
-            Some(match count {
-                1.0 => sum,
-                _ => sum.times(count.sqrt()),
-            })
-        });
-        let groups: Vec<CompactNoise> = groups.collect::<Option<_>>()?;
-        groups.into_iter().reduce(CompactNoise::and)
-    }
-
-    /// Returns whether codes of `bits` bits fit into code and headroom, and decode wrongly with a probability
-    /// of at most 2^-128.
-    pub(crate) fn is_exact(&self, parameters: &Parameters, bits: u32) -> bool {
-        let plaintext_bits = self.plaintext_bits();
-        bits <= plaintext_bits
-            && self.noise(parameters).is_some_and(|noise| {
-                exact_sum_log2_p_fail(plaintext_bits, noise) <= TARGET_LOG2_P_FAIL
-            })
-    }
-}
-
-/// The noise of one term of weight 1.
-fn term_noise(parameters: &Parameters, term: &Term) -> Option<CompactNoise> {
-    let (source, encoding) = match &term.origin {
-        Origin::Column {
-            source, encoding, ..
-        } => (source, encoding),
-        Origin::Values(values) => {
-            let rows = match &term.rows {
-                Rows::Each { .. } | Rows::Picked(_) => 1,
-                Rows::Sum(range) => range.len(),
-            };
-            // Computed values may have errors in common.
-            return Some(values.noise.times(rows as f64));
-        }
-    };
-    let mut kind = UploadKind::Symmetric;
-    // The keys that uploads are switched from, each once, with what the switch decomposes to.
-    let mut switches: Vec<(_, Decomposition)> = Vec::new();
-    let mut uploads = 1;
-    if let Content::Ciphertexts(_) = &source.content {
-        let range = match &term.rows {
-            Rows::Sum(range) => range.clone(),
-            Rows::Picked(picked) => match (picked.iter().min(), picked.iter().max()) {
-                (Some(first), Some(last)) => *first..last + 1,
-                _ => 0..0,
-            },
-            Rows::Each { first } => *first..source.metadata.rows.len(),
-        };
-        let loaded = source.uploads_of(&range);
-        uploads = loaded.len() as u64;
-        for upload in loaded {
-            if upload.is_masked {
-                kind = UploadKind::PublicKey;
-            }
-            if let Some(switch) = &upload.switch
-                && switches.iter().all(|(key, _)| *key != upload.key)
-            {
-                switches.push((upload.key, switch.decomposition()));
-            }
-        }
-    }
-    let switches = switches.iter().map(|(_, switch)| *switch);
-    let switched = |noise: CompactNoise, switch| noise.switched(parameters, switch);
-    Some(match &term.rows {
-        // A value is of one upload, maybe of that with the noisiest switch.
-        Rows::Each { .. } | Rows::Picked(_) => {
-            let noise = CompactNoise::upload(parameters, kind, encoding);
-            let all = switches.map(|switch| switched(noise, switch));
-            let variance = |noise: &CompactNoise| noise.variance().0;
-            all.max_by(|a, b| variance(a).total_cmp(&variance(b)))
-                .unwrap_or(noise)
-        }
-        Rows::Sum(range) => {
-            let rows = SumRows::Neighbours {
-                rows: range.len() as u64,
-                uploads,
-            };
-            let noise = CompactNoise::sum(parameters, kind, encoding, rows);
-            // A sum is switched once from every key.
-            switches.fold(noise, switched)
-        }
-    })
 }
 
 /// The linear functions that nodes are, found once for each.
@@ -458,6 +433,13 @@ impl LinearForms {
             }
             Op::Bits(of) => self.truth(of),
             Op::Keep { of, mask } => self.kept(of, mask),
+            Op::Windows {
+                of,
+                function: WindowFunction::Sum,
+                window,
+                first,
+            } => self.of(of)?.windowed(of.len(), *window, *first),
+            Op::Public(codes) => Some(each(Origin::Public(codes.as_slice().into()))),
             Op::Take { of, rows } => Some(self.of(of)?.taken(rows)),
             _ => None,
         }

@@ -264,6 +264,7 @@ impl Planner<'_> {
             }
             Op::Load { .. }
             | Op::Linear { .. }
+            | Op::Windows { .. }
             | Op::Sum(_)
             | Op::Count(_)
             | Op::SumOfSquares(_)

@@ -11,6 +11,7 @@ use tfhe_sbc_engine::compact::{CompactDigits, CompactEvaluateError};
 
 use super::linear::Linear;
 use super::plan::{Plan, Sign, Signs, Way};
+use super::rehearsed::rehearse;
 use super::values::{self, CompactValues};
 use crate::error::Error;
 use crate::node::Node;
@@ -149,7 +150,7 @@ impl Stage {
                 let Some(sign) = plan.signs.get(number) else {
                     return Ok(Vec::new());
                 };
-                let values = values::rehearse(&sign.linear, sign.rows);
+                let values = rehearse(&sign.linear, sign.rows);
                 let bits = values
                     .into_iter()
                     .map(|value| u64::from((value as i64) < 0));
@@ -177,9 +178,9 @@ impl Stage {
                 .collect();
         }
         let (plan, values) = match way {
-            Way::Digits(digits) => (&digits.plan, values::rehearse(&digits.linear, node.len())),
+            Way::Digits(digits) => (&digits.plan, rehearse(&digits.linear, node.len())),
             Way::Groups(groups) => {
-                let sum = |sum: &Linear| values::rehearse(sum, 1).first().copied();
+                let sum = |sum: &Linear| rehearse(sum, 1).first().copied();
                 let sums = groups.sums.iter().flatten();
                 (&groups.plan, sums.filter_map(sum).collect())
             }

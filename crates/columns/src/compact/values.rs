@@ -1,6 +1,5 @@
 //! The values of linear functions of compact columns, on ciphertexts and in the clear.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use tfhe_sbc_core::encoding::CompactEncoding;
@@ -14,7 +13,8 @@ use tfhe_sbc_oracle::compact::{CompactNoise, Roundings, answer_coefficient_bits}
 use tfhe_sbc_oracle::noise::Variance;
 use tfhe_sbc_upload::window::add_window;
 
-use super::linear::{Linear, Origin, Rows, Term};
+use super::linear::{Linear, Origin, Rows, element, window_of};
+use super::rolling::piece_ends;
 use super::windows::{Masks, Windows};
 use crate::error::Error;
 use crate::loaded::{Loaded, LoadedUploads};
@@ -126,7 +126,7 @@ impl CompactValues {
     }
 
     /// The codes, if the ciphertexts are trivial encryptions, as those of a rehearsal are.
-    fn trivial_codes(&self) -> Vec<u64> {
+    pub(super) fn trivial_codes(&self) -> Vec<u64> {
         let shift = u64::BITS - self.plaintext_bits;
         let mut codes = Vec::with_capacity(self.count());
         for piece in &self.pieces {
@@ -169,10 +169,10 @@ fn body_of(ciphertext: &GlweCiphertext<u64>) -> &[u64] {
 }
 
 /// A part of a column that lies in one polynomial of one upload.
-struct Stretch<'a> {
+pub(super) struct Stretch<'a> {
     polynomial: Polynomial<'a>,
     /// The places in the polynomial.
-    places: Range<usize>,
+    pub(super) places: Range<usize>,
     masks: Masks<'a>,
 }
 
@@ -199,13 +199,14 @@ impl Stretch<'_> {
 }
 
 /// Returns the stretch of rows of a column from `row` on, at most `most` long.
-fn stretch<'a>(
+pub(super) fn stretch<'a>(
     parameters: &Parameters,
     origin: &'a Origin,
     row: usize,
     most: usize,
 ) -> Result<Stretch<'a>, Error> {
     let (source, column, derived): (&Source, usize, _) = match origin {
+        Origin::Public(_) => return Err(Error::NoCiphertexts),
         Origin::Values(values) => {
             let (piece, place) = values.at(row).ok_or(Error::NoCiphertexts)?;
             return Ok(Stretch {
@@ -294,20 +295,50 @@ impl<'a> Sums<'a> {
         };
         let sum = match device {
             None => &mut self.switched,
-            Some((key, switch)) => {
-                let known = self.sums.iter().position(|(known, ..)| *known == key);
-                let at = match known {
-                    Some(at) => at,
-                    None => {
-                        let zero = zero(self.parameters).ok_or(Error::NoCiphertexts)?;
-                        self.sums.push((key, switch, zero));
-                        self.sums.len() - 1
-                    }
-                };
-                &mut self.sums[at].2
-            }
+            Some((key, switch)) => self.under(key, switch)?,
         };
         stretch.with_ciphertext(|ciphertext| add_window(sum, ciphertext, window, weight))
+    }
+
+    /// The sum under the key of a device.
+    fn under(
+        &mut self,
+        key: KeyFingerprint,
+        switch: &'a DeviceSwitchKey<u64>,
+    ) -> Result<&mut GlweCiphertext<u64>, Error> {
+        let known = self.sums.iter().position(|(known, ..)| *known == key);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let zero = zero(self.parameters).ok_or(Error::NoCiphertexts)?;
+                self.sums.push((key, switch, zero));
+                self.sums.len() - 1
+            }
+        };
+        Ok(&mut self.sums[at].2)
+    }
+
+    /// Adds the rows of a list that are at some places.
+    fn add_rows(&mut self, origin: &'a Origin, rows: &[usize], weight: i64) -> Result<(), Error> {
+        for run in rows.chunk_by(|a, b| *b == a + 1) {
+            let mut left = run;
+            while let Some(&row) = left.first() {
+                let found = stretch(self.parameters, origin, row, left.len())?;
+                self.add(&found, found.places.clone(), weight)?;
+                left = &left[found.places.len()..];
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds another sum.
+    fn append(&mut self, other: &Self) -> Result<(), Error> {
+        self.windows.append(&other.windows);
+        add_words(self.switched.as_mut_slice(), other.switched.as_slice());
+        for (key, switch, sum) in &other.sums {
+            add_words(self.under(*key, switch)?.as_mut_slice(), sum.as_slice());
+        }
+        Ok(())
     }
 
     fn finish(mut self) -> Finished {
@@ -326,6 +357,15 @@ impl<'a> Sums<'a> {
             unswitched,
         }
     }
+}
+
+/// The sum of rows of a list that several windows begin with.
+struct Begun<'a> {
+    /// The place of the first row.
+    begin: usize,
+    /// The place behind the last row so far.
+    end: usize,
+    sums: Sums<'a>,
 }
 
 /// A sum under the evaluation key.
@@ -371,42 +411,63 @@ pub(crate) fn evaluate(
     bits: u32,
     go_on: &dyn Fn() -> Result<(), Error>,
 ) -> Result<CompactValues, Error> {
-    let whole_stretches = linear
-        .terms()
-        .iter()
-        .all(|term| matches!(term.rows, Rows::Each { .. }));
-    let ends = match whole_stretches {
-        true => stretch_ends(parameters, linear, rows)?,
-        false => (1..=rows).collect(),
-    };
+    let ends = piece_ends(parameters, linear, rows)?;
     let plaintext_bits = linear.plaintext_bits();
-    let constant = linear.constant() << (u64::BITS - plaintext_bits);
+    let clear = |row| linear.clear_at(row) << (u64::BITS - plaintext_bits);
     // The terms that are the same in all rows are added up once.
     let mut shared: Option<Finished> = None;
     let mut pieces = Vec::new();
+    // Windows that all begin in one row are added up once.
+    let mut begun: Vec<Option<Begun>> = linear.terms().iter().map(|_| None).collect();
     let mut begin = 0;
     for end in ends {
         go_on()?;
         let mut sums = Sums::new(parameters)?;
         let mut of_all_rows = Sums::new(parameters)?;
-        for term in linear.terms() {
+        for (term, begun) in linear.terms().iter().zip(&mut begun) {
+            if term.origin.is_public() {
+                continue;
+            }
             let weight = linear.phase_factor(term);
+            let from = |row| [row];
             match &term.rows {
                 Rows::Each { first } => {
-                    let found = stretch(parameters, &term.origin, first + begin, end - begin)?;
-                    let start = found.places.start;
-                    sums.add(&found, start..start + 1, weight)?;
+                    sums.add_rows(&term.origin, &from(first + begin), weight)?;
                 }
                 Rows::Picked(picked) => {
-                    let row = match **picked {
-                        [only] => only,
-                        _ => picked[begin],
-                    };
-                    let found = stretch(parameters, &term.origin, row, 1)?;
-                    sums.add(&found, found.places.clone(), weight)?;
+                    sums.add_rows(&term.origin, &from(element(picked, begin)), weight)?;
+                }
+                Rows::Windows {
+                    rows: list,
+                    ends,
+                    window,
+                } => {
+                    let range = window_of(element(ends, begin), *window);
+                    let next = ends.get(end).map(|&next| window_of(next, *window));
+                    let goes_on = next.is_some_and(|next| next.start == range.start);
+                    match begun {
+                        Some(begun) if begun.begin == range.start && begun.end <= range.end => {
+                            let more = &list[begun.end..range.end];
+                            begun.sums.add_rows(&term.origin, more, weight)?;
+                            begun.end = range.end;
+                            sums.append(&begun.sums)?;
+                        }
+                        begun if goes_on => {
+                            let mut own = Sums::new(parameters)?;
+                            own.add_rows(&term.origin, &list[range.clone()], weight)?;
+                            sums.append(&own)?;
+                            *begun = Some(Begun {
+                                begin: range.start,
+                                end: range.end,
+                                sums: own,
+                            });
+                        }
+                        _ => sums.add_rows(&term.origin, &list[range], weight)?,
+                    }
                 }
                 Rows::Sum(range) if shared.is_none() => {
-                    add_sum(parameters, &mut of_all_rows, term, range, weight)?;
+                    let rows: Vec<usize> = range.clone().collect();
+                    of_all_rows.add_rows(&term.origin, &rows, weight)?;
                 }
                 Rows::Sum(_) => {}
             }
@@ -414,12 +475,13 @@ pub(crate) fn evaluate(
         let own = sums.finish();
         let shared = &*shared.get_or_insert_with(|| of_all_rows.finish());
         let count = end - begin;
+        let clear: Vec<u64> = (begin..end).map(clear).collect();
         let unswitched = match (&own.unswitched, &shared.unswitched) {
             (None, None) => None,
             _ => {
                 let mut codes: Vec<u64> = own.body_before().iter().take(count).copied().collect();
                 add_words(&mut codes, shared.body_before());
-                add_words(&mut codes, &vec![constant; count]);
+                add_words(&mut codes, &clear);
                 Some(codes)
             }
         };
@@ -428,9 +490,7 @@ pub(crate) fn evaluate(
         add_words(words, shared.ciphertext.as_slice());
         let size = parameters.polynomial_size().get();
         let body = words.len() - size;
-        for word in &mut words[body..body + count] {
-            *word = word.wrapping_add(constant);
-        }
+        add_words(&mut words[body..body + count], &clear);
         pieces.push(Piece {
             count,
             ciphertext,
@@ -504,88 +564,4 @@ pub(crate) fn evaluate_extracted(
         codes.iter_mut().for_each(|code| code.add_assign(&common));
     }
     Ok(codes)
-}
-
-fn add_sum<'a>(
-    parameters: &Parameters,
-    sums: &mut Sums<'a>,
-    term: &'a Term,
-    range: &Range<usize>,
-    weight: i64,
-) -> Result<(), Error> {
-    let mut row = range.start;
-    while row < range.end {
-        let found = stretch(parameters, &term.origin, row, range.end - row)?;
-        sums.add(&found, found.places.clone(), weight)?;
-        row += found.places.len();
-    }
-    Ok(())
-}
-
-/// The rows behind which a stretch of a term ends, and the last.
-fn stretch_ends(
-    parameters: &Parameters,
-    linear: &Linear,
-    rows: usize,
-) -> Result<Vec<usize>, Error> {
-    let mut ends = BTreeSet::from([rows]);
-    for term in linear.terms() {
-        let Rows::Each { first } = term.rows else {
-            continue;
-        };
-        let mut row = 0;
-        while row < rows {
-            let found = stretch(parameters, &term.origin, first + row, rows - row)?;
-            row += found.places.len();
-            ends.insert(row);
-        }
-    }
-    Ok(ends.into_iter().collect())
-}
-
-/// Computes a linear function of the codes of a rehearsal; 0 where there are none.
-pub(crate) fn rehearse(linear: &Linear, rows: usize) -> Vec<u64> {
-    let trivial = linear.terms().iter().map(|term| match &term.origin {
-        Origin::Values(values) => values.trivial_codes(),
-        Origin::Column { .. } => Vec::new(),
-    });
-    let trivial: Vec<Vec<u64>> = trivial.collect();
-    let code = |row: usize| {
-        let mut sum = linear.constant();
-        for (term, trivial) in linear.terms().iter().zip(&trivial) {
-            let at = |row: usize| match &term.origin {
-                Origin::Column {
-                    source,
-                    column,
-                    derived,
-                    ..
-                } => match &source.content {
-                    Content::Codes(codes) => codes[*column].at(row, *derived),
-                    Content::Ciphertexts(_) | Content::Unknown => 0,
-                },
-                Origin::Values(_) => trivial[row],
-            };
-            let of_term = match &term.rows {
-                Rows::Each { first } => at(first + row),
-                Rows::Picked(picked) => match **picked {
-                    [only] => at(only),
-                    _ => at(picked[row]),
-                },
-                Rows::Sum(range) => range
-                    .clone()
-                    .fold(0u64, |sum, row| sum.wrapping_add(at(row))),
-            };
-            sum = sum.wrapping_add(of_term.wrapping_mul(term.weight as u64));
-        }
-        sum
-    };
-    match linear
-        .terms()
-        .iter()
-        .all(|term| matches!(term.rows, Rows::Sum(_)))
-    {
-        // Every row is the same; there is one unless a caller broadcasts it.
-        true => vec![code(0); rows],
-        false => (0..rows).map(code).collect(),
-    }
 }

@@ -68,12 +68,17 @@ impl Windows {
         }
     }
 
-    /// The windows of the sum of this and another one.
-    pub(super) fn with(mut self, other: &Self) -> Option<Vec<MaskWindow>> {
+    /// Adds those of another sum.
+    pub(super) fn append(&mut self, other: &Self) {
         match &other.0 {
             None => self.0 = None,
             Some(windows) => windows.iter().for_each(|window| self.push(*window)),
         }
+    }
+
+    /// The windows of the sum of this and another one.
+    pub(super) fn with(mut self, other: &Self) -> Option<Vec<MaskWindow>> {
+        self.append(other);
         self.0
     }
 }

@@ -13,3 +13,4 @@ mod evaluated;
 mod optional;
 mod recordings;
 mod rehearsed;
+mod rolling;
