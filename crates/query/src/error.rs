@@ -28,7 +28,7 @@ pub const MAX_NODES: usize = 255;
 /// The most nodes from the root of a tree to a leaf.
 pub const MAX_TREE_DEPTH: usize = 32;
 
-/// The newest version of the format of requests. Version 2 has no scope and no counts of values, and version 1 no thresholds that are compact codes
+/// The newest version of the format of requests. Version 2 has no scope, no counts of values and no functions of rows in their order, and version 1 no thresholds that are compact codes
 /// either. Requests without them are of these versions.
 pub(crate) const VERSION: u32 = 3;
 
@@ -74,6 +74,28 @@ pub enum RequestError {
     /// A percentage that is not from 0 to 100.
     #[error("a percentile is from 0 to 100")]
     Percentage,
+    /// A window of no rows, or one that needs more values than it has rows.
+    #[error(
+        "a window of {rows} rows cannot need {min_periods} values: a window has at least 1 row, and needs 1 value to as many as \
+         it has rows"
+    )]
+    Window {
+        /// The number of rows.
+        rows: u32,
+        /// The number of values that it needs.
+        min_periods: u32,
+    },
+    /// Means of windows with different numbers of values.
+    #[error(
+        "the means of windows with different numbers of values have no common step: leave out the last argument, so that windows \
+         with fewer values have no mean, or ask for rolling_sum and divide"
+    )]
+    WindowMeans,
+    /// The difference to the same row.
+    #[error(
+        "the difference of a row to itself is 0, which is no secret: give another number of rows than 0"
+    )]
+    Difference,
     /// A number of rows that is 0 or larger than the number of rows there are.
     #[error("top_k of {asked} rows: there are {rows}")]
     TopK {

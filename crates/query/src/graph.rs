@@ -3,6 +3,7 @@
 //! [`Graph::answer`] is the one place where a question becomes operators.
 
 mod optional;
+mod ordered;
 mod told;
 
 use tfhe_sbc_columns::threshold::{CodeCondition, code_condition, threshold_code};
@@ -35,6 +36,8 @@ pub(crate) struct Graph<'a> {
     pub(crate) table: &'a Table,
     /// The places of the rows of the earliest and the latest moment.
     pub(crate) ends: (usize, usize),
+    /// The places of all rows in the order of their moments; `None` if they come in that order, or if not all moments are known.
+    pub(crate) order: Option<&'a [usize]>,
     pub(crate) thresholds: &'a Thresholds,
     pub(crate) parameters: Parameters,
 }
@@ -123,6 +126,9 @@ impl Graph<'_> {
             }
             Question::Score(of) => {
                 self.of_each_row(of, |column| Meaning::Scores(column, labels()))?
+            }
+            Question::Ordered(function, of) => {
+                self.ordered(*function, of, question.public_text())?
             }
             Question::Logistic(of) => {
                 self.of_each_row(of, |column| Meaning::Logistic(column, labels()))?

@@ -96,6 +96,7 @@ impl GroupTable<'_> {
         Graph {
             table: &self.table,
             ends: (self.group.earliest, self.group.latest),
+            order: self.group.order.as_deref(),
             thresholds,
             parameters: *parameters,
         }

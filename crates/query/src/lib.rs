@@ -20,6 +20,7 @@ pub mod evaluate;
 pub mod expression;
 mod graph;
 mod groups;
+mod ordered;
 pub mod parse;
 pub mod request;
 pub mod results;
@@ -35,6 +36,7 @@ use serde::{Deserialize, Serialize};
 
 use condition::{Condition, HIDDEN_THRESHOLD, Threshold};
 use expression::Expression;
+pub use ordered::{Ordered, Window};
 pub use tfhe_sbc_columns::{device_keys, progress};
 use tree::Tree;
 
@@ -58,6 +60,8 @@ pub enum Question {
     TopK(Expression, u32),
     /// The value of every row.
     Score(Expression),
+    /// A function of rows in their order, with a value for every row.
+    Ordered(Ordered, Expression),
     /// The logistic function of the value of every row.
     Logistic(Expression),
     /// The leaf of a decision tree that every row comes to.
@@ -150,6 +154,7 @@ impl Question {
             Self::Sort(of) => format!("sort({of})"),
             Self::TopK(of, count) => format!("top_k({of}, {count})"),
             Self::Score(of) => format!("score({of})"),
+            Self::Ordered(function, of) => format!("{}({of}{function})", function.name()),
             Self::Logistic(of) => format!("logistic({of})"),
             Self::Tree(tree) => format!("tree({})", tree.name),
         }
@@ -181,6 +186,7 @@ impl Question {
             | Self::Sort(of)
             | Self::TopK(of, _)
             | Self::Score(of)
+            | Self::Ordered(_, of)
             | Self::Logistic(of) => vec![of],
             Self::Count(_) | Self::Rows(_) | Self::Tree(_) => {
                 let comparisons = self.conditions().into_iter();
@@ -197,9 +203,12 @@ impl Question {
                 use Aggregate::{Argmax, Argmin, First, Last};
                 matches!(aggregate, Argmin | Argmax | First | Last)
             }
-            Self::Rows(_) | Self::TopK(..) | Self::Score(_) | Self::Logistic(_) | Self::Tree(_) => {
-                true
-            }
+            Self::Rows(_)
+            | Self::TopK(..)
+            | Self::Score(_)
+            | Self::Ordered(..)
+            | Self::Logistic(_)
+            | Self::Tree(_) => true,
             Self::Percentile(..) | Self::Count(_) | Self::Histogram(..) | Self::Sort(_) => false,
         }
     }
@@ -207,18 +216,15 @@ impl Question {
     /// Returns whether the server's answer is a linear function of readings, which compact columns of enough
     /// headroom give without a bootstrap.
     pub fn is_linear(&self) -> bool {
-        matches!(
-            self,
-            Self::Aggregate(
-                Aggregate::Count
-                    | Aggregate::Sum
-                    | Aggregate::Mean
-                    | Aggregate::First
-                    | Aggregate::Last,
-                _
-            ) | Self::Score(_)
-                | Self::Logistic(_)
-        )
+        match self {
+            Self::Aggregate(aggregate, _) => {
+                use Aggregate::{Count, First, Last, Mean, Sum};
+                matches!(aggregate, Count | Sum | Mean | First | Last)
+            }
+            Self::Score(_) | Self::Logistic(_) => true,
+            Self::Ordered(function, _) => function.is_linear(),
+            _ => false,
+        }
     }
 
     /// Returns a number of bytes that no server's answers to the question exceed, if it is asked about `rows` rows in at most `groups`
@@ -265,7 +271,9 @@ impl Question {
             Self::Tree(_) => of_rows(LABEL + 4 * BLOCK),
             Self::Sort(_) => of_rows(LABEL + VALUE),
             // A value, and whether it is there.
-            Self::Score(_) | Self::Logistic(_) => of_rows(LABEL + VALUE + BLOCK),
+            Self::Score(_) | Self::Ordered(..) | Self::Logistic(_) => {
+                of_rows(LABEL + VALUE + BLOCK)
+            }
         };
         values.saturating_add(DESCRIPTION)
     }

@@ -8,6 +8,10 @@
 //!             | "histogram" "(" expression "," number { "," number } ")"
 //!             | ("sort" | "score" | "logistic") "(" expression ")"
 //!             | "top_k" "(" expression "," number ")"
+//!             | ("rolling_sum" | "rolling_mean" | "rolling_min" | "rolling_max")
+//!                   "(" expression "," number ["," number] ")"
+//!             | ("cumsum" | "cummin" | "cummax") "(" expression ")"
+//!             | ("shift" | "diff") "(" expression ["," ["-"] number] ")"
 //!             | "tree" "(" file ")"
 //! aggregate   = "min" | "max" | "range" | "argmin" | "argmax" | "sum" | "mean" | "variance"
 //!             | "std" | "sample_variance" | "sample_std" | "median"
@@ -38,7 +42,7 @@ use crate::condition::{Condition, Relation, Threshold};
 use crate::error::MAX_DEPTH;
 use crate::expression::Expression;
 use crate::tree::Tree;
-use crate::{Aggregate, Question};
+use crate::{Aggregate, Ordered, Question, Window};
 use token::{Token, tokens};
 
 /// A text that is not a question.
@@ -102,9 +106,10 @@ fn question(
         return Ok(Question::Tree(tree));
     }
     let aggregate = Aggregate::ALL.iter().find(|(_, name)| *name == function);
-    if aggregate.is_none() && !OTHER_FUNCTIONS.contains(&function.as_str()) {
+    let others = || OTHER_FUNCTIONS.into_iter().chain(Ordered::NAMES);
+    if aggregate.is_none() && !others().any(|name| name == function) {
         let aggregates = Aggregate::ALL.iter().map(|(_, name)| *name);
-        let known: Vec<&str> = aggregates.chain(OTHER_FUNCTIONS).collect();
+        let known: Vec<&str> = aggregates.chain(others()).collect();
         return Err(format!(
             "there is no function '{function}'{} There are {}",
             match did_you_mean(&function, known.iter().copied()) {
@@ -213,6 +218,7 @@ impl<'t> Parser<'t> {
         Ok(match function {
             "sort" => Question::Sort(of),
             "score" => Question::Score(of),
+            name if Ordered::NAMES.contains(&name) => Question::Ordered(self.ordered(name)?, of),
             "logistic" => Question::Logistic(of),
             "percentile" => {
                 let percent = self.argument("a percentage, as in percentile(column, 95)")?;
@@ -243,6 +249,48 @@ impl<'t> Parser<'t> {
                 Question::Histogram(of, list)
             }
         })
+    }
+
+    /// Parses the arguments of a function of rows in their order, behind the expression.
+    fn ordered(&mut self, function: &str) -> Result<Ordered, String> {
+        let whole = |number: f64| match number.fract() == 0.0 && number.abs() < f64::from(i32::MAX)
+        {
+            true => Ok(number as i32),
+            false => Err(format!("{number} is no number of rows")),
+        };
+        let count = |number: f64| match number >= 1.0 {
+            true => whole(number).map(i32::unsigned_abs),
+            false => Err(format!(
+                "{number} is no number of rows: a window has 1 row or more"
+            )),
+        };
+        let function = match function {
+            "cumsum" => Ordered::Cumsum,
+            "cummin" => Ordered::Cummin,
+            "cummax" => Ordered::Cummax,
+            "shift" | "diff" => {
+                let rows = match self.peek() {
+                    None => 1,
+                    Some(_) => whole(self.argument("a number of rows, as in shift(column, 1)")?)?,
+                };
+                match function {
+                    "shift" => Ordered::Shift(rows),
+                    _ => Ordered::Diff(rows),
+                }
+            }
+            rolling => {
+                let what = format!("the rows of a window, as in {rolling}(column, 24)");
+                let rows = count(self.argument(&what)?)?;
+                let min_periods = match self.peek() {
+                    None => None,
+                    Some(_) => Some(count(self.argument("how many values a window needs")?)?),
+                };
+                let window = Window { rows, min_periods };
+                Ordered::of_window(rolling, window).ok_or("there is no such function of windows")?
+            }
+        };
+        function.check().map_err(|error| error.to_string())?;
+        Ok(function)
     }
 
     /// Parses a number after a comma.

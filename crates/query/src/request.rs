@@ -219,12 +219,16 @@ impl Request {
             }
             sealed.push((text, question));
         }
-        let counts = questions
-            .iter()
-            .any(|question| matches!(question, Question::Aggregate(Aggregate::Count, _)));
+        let is_new = |question: &Question| {
+            matches!(
+                question,
+                Question::Aggregate(Aggregate::Count, _) | Question::Ordered(..)
+            )
+        };
+        let are_new = questions.iter().any(is_new);
         let request = Self {
             version: match (
-                scope.is_all() && device_keys.is_empty() && !counts,
+                scope.is_all() && device_keys.is_empty() && !are_new,
                 codes.compact.is_empty(),
             ) {
                 (true, true) => 1,
@@ -383,6 +387,7 @@ fn check(question: &Question) -> Result<(), RequestError> {
             Err(RequestError::Percentage)
         }
         Question::TopK(_, 0) => Err(RequestError::TopK { asked: 0, rows: 0 }),
+        Question::Ordered(function, _) => function.check(),
         Question::Histogram(_, edges) => {
             let increase = edges.windows(2).all(|pair| pair[0] < pair[1]);
             let finite = edges.iter().all(|edge| edge.is_finite());

@@ -344,6 +344,9 @@ pub(crate) struct Group {
     pub(crate) latest: usize,
     /// The place, among these rows, of the row of the earliest moment; of the first row if not all moments are known.
     pub(crate) earliest: usize,
+    /// The places, among these rows, in the order of their moments; `None` if they come in that order, or if not all moments are
+    /// known.
+    pub(crate) order: Option<Vec<usize>>,
 }
 
 /// A row of an upload.
@@ -459,7 +462,13 @@ impl Scope {
                 Some((place, _)) if are_known => place,
                 _ => otherwise,
             };
+            let in_order = rows.is_sorted_by_key(|row| row.moment);
             Group {
+                order: (are_known && !in_order).then(|| {
+                    let mut order: Vec<usize> = (0..rows.len()).collect();
+                    order.sort_by_key(|&place| rows[place].moment);
+                    order
+                }),
                 key: (!self.by.is_none()).then_some(key),
                 latest: place(latest, rows.len() - 1),
                 earliest: place(earliest, 0),

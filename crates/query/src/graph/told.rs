@@ -41,7 +41,10 @@ impl Graph<'_> {
             {
                 None
             }
-            Question::Count(_) | Question::Rows(_) | Question::Tree(_) => return Ok(None),
+            // A row without a value has its place in the order.
+            Question::Ordered(..) | Question::Count(_) | Question::Rows(_) | Question::Tree(_) => {
+                return Ok(None);
+            }
         };
         let (table, gaps) = self.table.without_gaps(&names)?;
         let Some(table) = &table else {
@@ -50,6 +53,7 @@ impl Graph<'_> {
         let graph = |ends| Graph {
             table,
             ends,
+            order: None,
             thresholds: self.thresholds,
             parameters: self.parameters,
         };
@@ -158,6 +162,7 @@ impl Graph<'_> {
             Question::Percentile(..)
             | Question::Count(_)
             | Question::Rows(_)
+            | Question::Ordered(..)
             | Question::Tree(_) => Meaning::Reading(column),
         };
         Ok(Asked::new([], meaning).with_gaps(known))

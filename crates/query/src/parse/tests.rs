@@ -24,6 +24,17 @@ fn questions_survive_their_text() {
         "top_k(a + b, 3)",
         "score(0.25 * a - b + 7)",
         "logistic(-0.1 * a)",
+        "rolling_sum(a, 24)",
+        "rolling_mean(a - b, 3)",
+        "rolling_min(a, 7, 1)",
+        "rolling_max(a, 2)",
+        "cumsum(a)",
+        "cummin(a)",
+        "cummax(2 * a)",
+        "shift(a)",
+        "shift(a, -2)",
+        "diff(a)",
+        "diff(a + b, 24)",
     ] {
         let question: Question = text.parse().unwrap();
         assert_eq!(question.to_string(), text);
@@ -56,9 +67,33 @@ fn other_ways_to_write_are_understood() {
         ("max(a - b - a + a)", "max(-b + a)"),
         ("max(3d_sensor)", "max(3d_sensor)"),
         ("min(max)", "min(max)"),
+        ("Rolling_Mean( a ,24 )", "rolling_mean(a, 24)"),
+        ("shift(a, 1)", "shift(a)"),
+        ("rolling_mean(a, 3, 3)", "rolling_mean(a, 3, 3)"),
     ] {
         let question: Question = text.parse().unwrap();
         assert_eq!(question.to_string(), meant, "{text}");
+    }
+}
+
+#[test]
+fn windows_that_there_are_not_are_refused() {
+    for (text, reason) in [
+        (
+            "rolling_mean(a)",
+            "it lacks the rows of a window, as in rolling_mean(column, 24)",
+        ),
+        ("rolling_mean(a, 0)", "a window has 1 row or more"),
+        ("rolling_sum(a, 2.5)", "2.5 is no number of rows"),
+        ("rolling_max(a, 3, 4)", "cannot need 4 values"),
+        ("rolling_mean(a, 3, 1)", "rolling_sum"),
+        ("diff(a, 0)", "no secret"),
+        ("shift(a, 0.5)", "0.5 is no number of rows"),
+        ("cumsum(a, 2)", "too many arguments"),
+        ("rolling_meen(a, 3)", "rolling_mean"),
+    ] {
+        let error = text.parse::<Question>().unwrap_err().to_string();
+        assert!(error.contains(reason), "{text}: {error}");
     }
 }
 

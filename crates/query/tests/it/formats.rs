@@ -41,6 +41,21 @@ fn all_questions() -> Vec<Question> {
     all
 }
 
+/// Functions of rows in their order, which came after the first golden bytes.
+fn ordered_questions() -> Vec<Question> {
+    questions(&[
+        "rolling_sum(a, 24, 1)",
+        "rolling_mean(a - b, 2)",
+        "rolling_min(a, 2)",
+        "rolling_max(b, 2)",
+        "cumsum(a)",
+        "cummin(a)",
+        "cummax(b)",
+        "shift(a)",
+        "diff(a, -2)",
+    ])
+}
+
 fn all_meanings() -> Vec<(Meaning, usize)> {
     let column = || Column {
         unit: "m".to_owned(),
@@ -166,6 +181,8 @@ fn requests_and_results_are_written_as_they_were() {
     let asked = questions(&["last(a)"]);
     let scoped = Request::seal_in(manner, &asked, &small_table().metadata, under, None).unwrap();
     assert_golden("scoped_request", &scoped);
+    let ordered = keys.seal(&small_table(), &ordered_questions()).unwrap();
+    assert_golden("ordered_request", &ordered);
     let parsed = Request::parse(&scoped, under.0, under.1).unwrap();
     assert_eq!(parsed.request.scope, scope);
 }

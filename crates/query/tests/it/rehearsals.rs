@@ -96,9 +96,26 @@ impl Draw {
         format!(r#"{{"if": "{condition}", "then": {then}, "else": {otherwise}}}"#)
     }
 
+    /// A function of rows in their order.
+    fn ordered(&mut self, of: &str) -> String {
+        let window = 1 + self.below(6);
+        match self.below(5) {
+            0 => format!("rolling_mean({of}, {window})"),
+            1 => {
+                let function = self.one_of(&["rolling_sum", "rolling_min", "rolling_max"]);
+                format!("{function}({of}, {window}, {})", 1 + self.below(window))
+            }
+            2 => format!("{}({of})", self.one_of(&["cumsum", "cummin", "cummax"])),
+            _ => {
+                let by = self.one_of(&["1", "-1", "2", "-3", "7"]);
+                format!("{}({of}, {by})", self.one_of(&["shift", "diff"]))
+            }
+        }
+    }
+
     pub(crate) fn question(&mut self, rows: usize) -> Question {
         let of = self.expression();
-        let text = match self.below(12) {
+        let text = match self.below(14) {
             0..4 => {
                 let at = self.below(Aggregate::ALL.len() as u64) as usize;
                 match Aggregate::ALL[at] {
@@ -114,6 +131,7 @@ impl Draw {
             8 => format!("histogram({of}, {}, 9, 11.25, 30)", self.number() - 25.0),
             9 => format!("sort({of})"),
             10 => format!("top_k({of}, {})", 1 + self.below(rows as u64)),
+            11 | 12 => self.ordered(&of),
             _ => {
                 let condition = self.condition(1);
                 let (then, otherwise) = (self.tree(3), self.tree(4));

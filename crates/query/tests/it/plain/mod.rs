@@ -4,7 +4,7 @@ use tfhe_sbc_query::condition::{Condition, Relation, Threshold};
 use tfhe_sbc_query::expression::Expression;
 use tfhe_sbc_query::results::{AnswerValue, Bin, Labelled};
 use tfhe_sbc_query::tree::{Branch, Tree};
-use tfhe_sbc_query::{Aggregate, Question};
+use tfhe_sbc_query::{Aggregate, Ordered, Question, Window};
 
 use crate::key_set::{Table, key_set};
 
@@ -133,6 +133,60 @@ fn leaf(table: &Table, row: usize, tree: &Tree) -> String {
     }
 }
 
+/// The values of a function of rows in their order, as pandas has them: NaN where a value is missing.
+fn ordered(function: Ordered, values: &[f64]) -> Vec<f64> {
+    let there = |range: std::ops::Range<usize>| -> Vec<f64> {
+        values[range]
+            .iter()
+            .copied()
+            .filter(|x| !x.is_nan())
+            .collect()
+    };
+    let rows = 0..values.len();
+    let rolling = |Window {
+                       rows: window,
+                       min_periods,
+                   }: Window,
+                   of|
+     -> Vec<f64> {
+        let window = window as usize;
+        let least = min_periods.map_or(window, |least| least as usize);
+        let row = |row: usize| {
+            let there = there((row + 1).saturating_sub(window)..row + 1);
+            match there.len() >= least {
+                true => aggregate(of, &there),
+                false => f64::NAN,
+            }
+        };
+        rows.clone().map(row).collect()
+    };
+    let so_far = |of| -> Vec<f64> {
+        let row = |row: usize| match values[row].is_nan() {
+            true => f64::NAN,
+            false => aggregate(of, &there(0..row + 1)),
+        };
+        rows.clone().map(row).collect()
+    };
+    let before = |row: usize, by: i32| {
+        let before = usize::try_from(row as i64 - i64::from(by)).ok();
+        before
+            .and_then(|before| values.get(before))
+            .copied()
+            .unwrap_or(f64::NAN)
+    };
+    match function {
+        Ordered::RollingSum(window) => rolling(window, Aggregate::Sum),
+        Ordered::RollingMean(window) => rolling(window, Aggregate::Mean),
+        Ordered::RollingMin(window) => rolling(window, Aggregate::Min),
+        Ordered::RollingMax(window) => rolling(window, Aggregate::Max),
+        Ordered::Cumsum => so_far(Aggregate::Sum),
+        Ordered::Cummin => so_far(Aggregate::Min),
+        Ordered::Cummax => so_far(Aggregate::Max),
+        Ordered::Shift(by) => rows.map(|row| before(row, by)).collect(),
+        Ordered::Diff(by) => rows.map(|row| values[row] - before(row, by)).collect(),
+    }
+}
+
 /// The answer to a question about a table whose columns have no units.
 pub(crate) fn answer(table: &Table, question: &Question) -> AnswerValue {
     let labels = &table.metadata.rows;
@@ -244,6 +298,10 @@ pub(crate) fn answer(table: &Table, question: &Question) -> AnswerValue {
         }
         Question::Score(of) => AnswerValue::Scores {
             rows: labelled(of_rows(of)),
+            unit,
+        },
+        Question::Ordered(function, of) => AnswerValue::Scores {
+            rows: labelled(ordered(*function, &of_rows(of))),
             unit,
         },
         Question::Logistic(of) => {
