@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use tfhe_sbc_columns::{self as columns, OptionalNumber, unmarked};
+use tfhe_sbc_python_shared::errors::TfheSbcError;
 
 use crate::errors::refused;
 use crate::mask::Mask;
@@ -19,6 +20,13 @@ impl Optional {
         optional.notna().check_depth().map_err(refused)?;
         Ok(Self(optional))
     }
+}
+
+/// The error of a function that there is not.
+fn unknown(function: &str) -> PyErr {
+    TfheSbcError::new_err(format!(
+        "there is no function '{function}' of rows in order"
+    ))
 }
 
 #[pymethods]
@@ -84,6 +92,38 @@ impl Optional {
     /// Returns the rows at these places.
     fn take(&self, rows: Vec<usize>) -> PyResult<Self> {
         Self::made(self.0.take(&rows))
+    }
+
+    /// A function of the last `window` rows up to each row: `sum`, `mean`, `min` or `max`.
+    fn rolling(&self, window: usize, min_periods: Option<usize>, function: &str) -> PyResult<Self> {
+        let rolling = self.0.rolling(window, min_periods).map_err(refused)?;
+        Self::made(match function {
+            "sum" => rolling.sum(),
+            "mean" => rolling.mean(),
+            "min" => rolling.min(),
+            "max" => rolling.max(),
+            _ => return Err(unknown(function)),
+        })
+    }
+
+    /// A function of all rows up to each row: `cumsum`, `cummin` or `cummax`.
+    fn cumulative(&self, function: &str) -> PyResult<Self> {
+        Self::made(match function {
+            "cumsum" => self.0.cumsum(),
+            "cummin" => self.0.cummin(),
+            "cummax" => self.0.cummax(),
+            _ => return Err(unknown(function)),
+        })
+    }
+
+    /// The number `periods` rows before each row.
+    fn shift(&self, periods: i64) -> PyResult<Self> {
+        Self::made(self.0.shift(periods))
+    }
+
+    /// Each number less that `periods` rows before.
+    fn diff(&self, periods: i64) -> PyResult<Self> {
+        Self::made(self.0.diff(periods))
     }
 
     /// The number of rows that have a number.

@@ -17,6 +17,7 @@ from .numeric import EncryptedScalar, EncryptedStatistic
 from .optional import EncryptedOptionalColumn
 from .selection import EncryptedSelection
 from .table import EncryptedTable
+from .windows import EncryptedRolling
 
 __all__ = [
     "Cost",
@@ -24,6 +25,7 @@ __all__ = [
     "EncryptedColumn",
     "EncryptedMask",
     "EncryptedOptionalColumn",
+    "EncryptedRolling",
     "EncryptedScalar",
     "EncryptedSelection",
     "EncryptedStatistic",

@@ -29,6 +29,10 @@ from .functions import where
 from .mask import EncryptedMask
 from .numeric import EncryptedScalar, EncryptedStatistic, Numeric
 from .selection import EncryptedSelection
+from .windows import EncryptedRolling, cumulative, diff, shift
+
+if TYPE_CHECKING:
+    from .optional import EncryptedOptionalColumn
 
 
 class EncryptedColumn(Numeric):
@@ -139,6 +143,43 @@ class EncryptedColumn(Numeric):
             raise IndexError("no rows are left: an encrypted column has at least one")
         rows = [self.rows[place] for place in places]
         return EncryptedColumn(self._number.take(places), self.name, self.unit, rows, self._whole)
+
+    # Rows in their order.
+
+    def rolling(self, window: int, min_periods: int | None = None) -> EncryptedRolling:
+        """The windows of the last ``window`` rows up to each row, as pandas has them: ``rolling(24).mean()``.
+
+        Args:
+            window: the number of rows.
+            min_periods: how many numbers a window needs to have a result, at most ``window``; ``window`` if
+                not given.
+        """
+        return EncryptedRolling(self, window, min_periods)
+
+    def cumsum(
+        self, axis: object = None, dtype: object = None, out: object = None
+    ) -> EncryptedColumn:
+        """The sum of the rows up to each row, in the same unit. Of compact columns it takes no bootstrap."""
+        check_axis(axis, out, dtype=dtype)
+        return cumulative(self, "cumsum")
+
+    def cummin(self) -> EncryptedColumn:
+        """The smallest of the rows up to each row, in the same unit."""
+        return cumulative(self, "cummin")
+
+    def cummax(self) -> EncryptedColumn:
+        """The largest of the rows up to each row, in the same unit."""
+        return cumulative(self, "cummax")
+
+    def shift(self, periods: int = 1) -> EncryptedOptionalColumn:
+        """The number ``periods`` rows before each row, or after it if that is negative, in the same unit; missing where
+        there is none. It takes no bootstrap."""
+        return shift(self, periods)
+
+    def diff(self, periods: int = 1) -> EncryptedOptionalColumn:
+        """Each number less that ``periods`` rows before, or after if that is negative, in the same unit; missing where
+        one of the two is. Of compact columns it takes no bootstrap."""
+        return diff(self, periods)
 
     # What is missing: nothing. EncryptedOptionalColumn has readings that are.
 

@@ -31,6 +31,7 @@ from .column import EncryptedColumn
 from .mask import EncryptedMask
 from .numeric import EncryptedScalar, EncryptedStatistic
 from .selection import EncryptedSelection
+from .windows import EncryptedRolling, diff, optional_cumulative, shift
 
 #: What meets such a column.
 _Operand = Union[Operand, "EncryptedOptionalColumn"]
@@ -335,6 +336,43 @@ class EncryptedOptionalColumn(Encrypted_):
     def between(self, low: Operand, high: Operand) -> EncryptedMask:
         """True where a row has a reading and that is from ``low`` to ``high``, both included."""
         return (self >= low) & (self <= high)
+
+    # Rows in their order.
+
+    def rolling(self, window: int, min_periods: int | None = None) -> EncryptedRolling:
+        """The windows of the last ``window`` rows up to each row, as pandas has them: ``rolling(24).mean()``.
+
+        Args:
+            window: the number of rows.
+            min_periods: how many numbers a window needs to have a result, at most ``window``; ``window`` if
+                not given.
+        """
+        return EncryptedRolling(self, window, min_periods)
+
+    def cumsum(
+        self, axis: object = None, dtype: object = None, out: object = None
+    ) -> EncryptedOptionalColumn:
+        """The sum of the readings up to each row, missing where the row's is, in the same unit. Of compact columns it takes no bootstrap."""
+        check_axis(axis, out, dtype=dtype)
+        return optional_cumulative(self, "cumsum")
+
+    def cummin(self) -> EncryptedOptionalColumn:
+        """The smallest of the readings up to each row, missing where the row's is, in the same unit."""
+        return optional_cumulative(self, "cummin")
+
+    def cummax(self) -> EncryptedOptionalColumn:
+        """The largest of the readings up to each row, missing where the row's is, in the same unit."""
+        return optional_cumulative(self, "cummax")
+
+    def shift(self, periods: int = 1) -> EncryptedOptionalColumn:
+        """The number ``periods`` rows before each row, or after it if that is negative, in the same unit; missing where
+        there is none. It takes no bootstrap."""
+        return shift(self, periods)
+
+    def diff(self, periods: int = 1) -> EncryptedOptionalColumn:
+        """Each number less that ``periods`` rows before, or after if that is negative, in the same unit; missing where
+        one of the two is. Of compact columns it takes no bootstrap."""
+        return diff(self, periods)
 
     # Reductions.
 
