@@ -169,6 +169,7 @@ pub(crate) fn rows() -> Result<Vec<Row>, BenchError> {
             ));
         }
     }
+    rows.extend(month(&server, [("", &means), ("_radix", &radix)])?);
     if let Some(spread) = QUESTIONS
         .iter()
         .find(|question| question.name == "year_std_10bit")
@@ -192,6 +193,39 @@ pub(crate) fn rows() -> Result<Vec<Row>, BenchError> {
         f64::from(deepest_sum),
         "Bootstraps that follow one another in sums, means, counts and spreads, at most".to_owned(),
     ));
+    Ok(rows)
+}
+
+/// The rows of a month.
+const MONTH: usize = 720;
+
+/// Counts functions of the last day's rows up to each row of a month.
+fn month(server: &Server, tables: [(&str, &Table); 2]) -> Result<Vec<Row>, BenchError> {
+    let mut rows = Vec::new();
+    let places: Vec<usize> = (0..MONTH).collect();
+    for (kind, table) in tables {
+        let column = table.column("c10")?.take(&places)?;
+        let day = column.rolling(24, None)?;
+        for (name, words, windows) in [
+            ("month_rolling24_mean", "means", day.mean()?),
+            ("month_rolling24_max", "maxima", day.max()?),
+        ] {
+            let cost = server.cost(&windows.parts(), &Progress::default())?;
+            rows.push(figure(
+                &format!("{name}{kind}"),
+                Unit::One,
+                cost.bootstraps as f64,
+                format!(
+                    "Bootstraps of the {words} of the last 24 rows up to each of {MONTH} hourly readings of 10 bits in {}",
+                    if kind.is_empty() {
+                        "a column made for means"
+                    } else {
+                        "radix blocks"
+                    },
+                ),
+            ));
+        }
+    }
     Ok(rows)
 }
 
