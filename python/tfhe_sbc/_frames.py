@@ -138,6 +138,17 @@ def index_of(rows: Sequence[str]) -> Any:
     return index.tz_localize("UTC") if labels.in_utc else index
 
 
+def device_and_moment(label: str) -> tuple[str, str]:
+    """The device and the time of a label such as ``"hill 2026-11-01 03:00"``; no device if there is a time alone, or
+    none."""
+    if _MOMENT.fullmatch(label):
+        return "", label
+    for place, sign in enumerate(label):
+        if sign == " " and _MOMENT.fullmatch(label, place + 1):
+            return label[:place], label[place + 1 :]
+    return "", label
+
+
 class _Polars:
     """DataFrames, in which labels are a column, and what is missing is null."""
 

@@ -26,6 +26,7 @@ from .base import (
 )
 from .clear import in_order_of
 from .functions import where
+from .groups import By, GroupedColumn, grouped_places, resampled_places
 from .mask import EncryptedMask
 from .numeric import EncryptedScalar, EncryptedStatistic, Numeric
 from .selection import EncryptedSelection
@@ -196,6 +197,24 @@ class EncryptedColumn(Numeric):
     def fillna(self, value: Operand) -> EncryptedColumn:
         """This column, because nothing of it is missing."""
         return self
+
+    # Groups.
+
+    def groupby(self, by: By) -> GroupedColumn:
+        """Its rows in groups by clear keys.
+
+        Args:
+            by: ``"device"``, ``"hour"``, ``"weekday"``, ``"day"`` or ``"month"`` of the rows' labels, a function of
+                a label, or a key for each row.
+        """
+        return GroupedColumn(self, grouped_places(by, self.rows))
+
+    def resample(self, rule: str) -> GroupedColumn:
+        """Its rows by periods such as ``"1h"`` or ``"1D"``, in pandas' words; the labels are times.
+
+        Periods without rows are groups, too.
+        """
+        return GroupedColumn(self, resampled_places(rule, self.rows))
 
     # Reductions.
 

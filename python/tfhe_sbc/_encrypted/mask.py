@@ -171,6 +171,21 @@ class EncryptedMask(Encrypted_):
 
         return where(self, a, b)
 
+    def __mul__(self, other: EncryptedColumn) -> EncryptedColumn:
+        """The column where this holds, and 0 where it does not, in the unit of the column.
+
+        Args:
+            other: a column of as many rows.
+        """
+        from .column import EncryptedColumn
+        from .functions import where
+
+        if not isinstance(other, EncryptedColumn):
+            return NotImplemented
+        return where(self, other, 0)
+
+    __rmul__ = __mul__
+
     def _in_parentheses(self) -> str:
         return self.name if self.name.startswith("(") else f"({self.name})"
 

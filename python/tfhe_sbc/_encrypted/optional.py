@@ -28,6 +28,7 @@ from .base import (
 )
 from .clear import in_order_of
 from .column import EncryptedColumn
+from .groups import By, GroupedColumn, grouped_places, resampled_places
 from .mask import EncryptedMask
 from .numeric import EncryptedScalar, EncryptedStatistic
 from .selection import EncryptedSelection
@@ -373,6 +374,24 @@ class EncryptedOptionalColumn(Encrypted_):
         """Each number less that ``periods`` rows before, or after if that is negative, in the same unit; missing where
         one of the two is. Of compact columns it takes no bootstrap."""
         return diff(self, periods)
+
+    # Groups.
+
+    def groupby(self, by: By) -> GroupedColumn:
+        """Its rows in groups by clear keys.
+
+        Args:
+            by: ``"device"``, ``"hour"``, ``"weekday"``, ``"day"`` or ``"month"`` of the rows' labels, a function of
+                a label, or a key for each row.
+        """
+        return GroupedColumn(self, grouped_places(by, self.rows))
+
+    def resample(self, rule: str) -> GroupedColumn:
+        """Its rows by periods such as ``"1h"`` or ``"1D"``, in pandas' words; the labels are times.
+
+        Periods without rows are groups, too.
+        """
+        return GroupedColumn(self, resampled_places(rule, self.rows))
 
     # Reductions.
 

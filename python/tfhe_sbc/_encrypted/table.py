@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .column import EncryptedColumn
+from .groups import By, GroupedTable, grouped_places, resampled_places
 from .optional import EncryptedOptionalColumn
 
 
@@ -47,6 +48,31 @@ class EncryptedTable:
     def items(self) -> Iterator[tuple[str, EncryptedColumn]]:
         """Names and columns, as ``table[name]`` has them."""
         return ((name, self[name]) for name in self._columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of its rows and of its columns."""
+        return (len(self.rows), len(self._columns))
+
+    def head(self, n: int = 5) -> EncryptedTable:
+        """The first ``n`` rows; with a negative number, all but the last ones."""
+        return self._slice(slice(None, n))
+
+    def tail(self, n: int = 5) -> EncryptedTable:
+        """The last ``n`` rows; with a negative number, all but the first ones."""
+        return self._slice(slice(-n if n else len(self), None))
+
+    def _slice(self, rows: slice) -> EncryptedTable:
+        columns = {name: column[rows] for name, column in self._columns.items()}
+        return EncryptedTable(columns, self.rows[rows])
+
+    def groupby(self, by: By) -> GroupedTable:
+        """Its rows in groups by clear keys. See :meth:`EncryptedColumn.groupby`."""
+        return GroupedTable(self, grouped_places(by, self.rows))
+
+    def resample(self, rule: str) -> GroupedTable:
+        """Its rows by periods such as ``"1h"``. See :meth:`EncryptedColumn.resample`."""
+        return GroupedTable(self, resampled_places(rule, self.rows))
 
     def __repr__(self) -> str:
         return f"<EncryptedTable of {len(self)} rows: {', '.join(self._columns)}>"
