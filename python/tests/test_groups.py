@@ -94,3 +94,17 @@ def test_heads_and_tails_of_tables() -> None:
     for count in (3, -4):
         check(table.head(count), data.head(count))
         check(table.tail(count), data.tail(count))
+
+
+def test_tables_in_groups_are_tables() -> None:
+    data = frame(9, 26)
+    grouped = load(data).groupby("hour").mean()
+    wanted = data.groupby(data.index.hour).mean()
+    check(grouped, wanted)
+    assert REHEARSAL.decrypt(grouped, to="pandas").columns.tolist() == ["t", "h"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 11, 16])
+def test_descriptions_are_those_of_pandas(count: int) -> None:
+    data = frame(10, count)
+    check(load(data)["t"].describe(), data["t"].describe())

@@ -23,6 +23,7 @@ from ._encrypted import (
     Reader,
     compute,
 )
+from ._encrypted.groups import EncryptedGroupTable
 from ._encryptor import PathLike
 from ._files import Box, is_box
 from ._frames import Clear, Form, maker
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 Decryptable = Union[
     Encrypted_,
     EncryptedTable,
+    EncryptedGroupTable,
     Box,
     "Sequence[Decryptable]",
     "Mapping[str, Decryptable]",
@@ -258,7 +260,7 @@ class Decryption:
 
     def _encrypted_in(self, value: Any) -> Iterator[Any]:
         """The encrypted values in lists, dicts and tables."""
-        if isinstance(value, (Mapping, EncryptedTable)):
+        if isinstance(value, (Mapping, EncryptedTable, EncryptedGroupTable)):
             for _, one in value.items():
                 yield from self._encrypted_in(one)
         elif isinstance(value, (list, tuple)):
@@ -285,7 +287,7 @@ class Decryption:
         if isinstance(value, (list, tuple)):
             listed = [self._read(one) for one in value]
             return tuple(listed) if isinstance(value, tuple) else listed
-        if isinstance(value, EncryptedTable):
+        if isinstance(value, (EncryptedTable, EncryptedGroupTable)):
             columns = {name: self._values_of(column) for name, column in value.items()}
             units = {name: column.unit for name, column in value.items()}
             return self._maker.table(Clear(columns, units, value.rows))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .. import _native
 from .base import (
     Bins,
+    Encrypted_,
     Operand,
     Part,
     Places,
@@ -26,7 +27,7 @@ from .base import (
 )
 from .clear import in_order_of
 from .functions import where
-from .groups import By, GroupedColumn, grouped_places, resampled_places
+from .groups import By, EncryptedGroupValues, GroupedColumn, grouped_places, resampled_places
 from .mask import EncryptedMask
 from .numeric import EncryptedScalar, EncryptedStatistic, Numeric
 from .selection import EncryptedSelection
@@ -363,6 +364,25 @@ class EncryptedColumn(Numeric):
     def quantile(self, q: float, method: str = "linear") -> EncryptedScalar:
         """The ``q``-th quantile, ``q`` from 0 to 1. See :meth:`percentile`."""
         return self.percentile(100.0 * q if is_clear_number(q) else q, method)
+
+    def describe(self) -> EncryptedGroupValues:
+        """Count, mean, standard deviation over the number of rows less one, minimum, quartiles and maximum, as pandas
+        has them. The quartiles lie between two rows as pandas' do, which is exact.
+
+        Returns:
+            Eight numbers; with ``to="pandas"`` they are decrypted to a Series with pandas' names.
+        """
+        values: dict[str, Encrypted_ | float] = {
+            "count": float(len(self)),
+            "mean": self.mean(),
+            "std": self.std(ddof=1) if len(self) > 1 else math.nan,
+            "min": self.min(),
+            "25%": self.percentile(25),
+            "50%": self.percentile(50),
+            "75%": self.percentile(75),
+            "max": self.max(),
+        }
+        return EncryptedGroupValues(list(values.values()), self.name, self.unit, list(values))
 
     def histogram(
         self,

@@ -175,10 +175,33 @@ class GroupedColumn:
         return self._each("last", lambda rows: rows[-1])
 
 
+class EncryptedGroupTable:
+    """Encrypted reductions of the columns of a table, of each group: the rows are the groups.
+
+    Decrypted it is a DataFrame with the keys as index.
+    """
+
+    def __init__(self, columns: dict[str, EncryptedGroupValues], rows: Sequence[str]) -> None:
+        self._columns = columns
+        #: The keys of the groups as texts, in the clear.
+        self.rows = rows
+
+    def __getitem__(self, name: str) -> EncryptedGroupValues:
+        return self._columns[name]
+
+    def items(self) -> Iterator[tuple[str, EncryptedGroupValues]]:
+        """Names and the reductions of the groups."""
+        return iter(self._columns.items())
+
+    def __repr__(self) -> str:
+        return f"<EncryptedGroupTable of {len(self.rows)} groups: {', '.join(self._columns)}>"
+
+
 class GroupedTable:
-    """The rows of a table in groups. Reductions give one of each column by its name."""
+    """The rows of a table in groups. A reduction gives that of each column."""
 
     def __init__(self, table: EncryptedTable, groups: Mapping[str, Sequence[int]]) -> None:
+        self._rows = list(groups)
         self._columns = {name: GroupedColumn(one, groups) for name, one in table.items()}
 
     def __getitem__(self, name: str) -> GroupedColumn:
@@ -186,25 +209,29 @@ class GroupedTable:
             raise KeyError(f"there is no column {name!r}: there are {', '.join(self._columns)}")
         return self._columns[name]
 
-    def sum(self) -> dict[str, EncryptedGroupValues]:
-        """The sum of each group, by column."""
-        return {name: one.sum() for name, one in self._columns.items()}
+    def _all(self, reduce: Callable[[GroupedColumn], EncryptedGroupValues]) -> EncryptedGroupTable:
+        columns = {name: reduce(one) for name, one in self._columns.items()}
+        return EncryptedGroupTable(columns, self._rows)
 
-    def count(self) -> dict[str, EncryptedGroupValues]:
-        """The number of readings of each group, by column."""
-        return {name: one.count() for name, one in self._columns.items()}
+    def sum(self) -> EncryptedGroupTable:
+        """The sum of each group."""
+        return self._all(GroupedColumn.sum)
 
-    def mean(self) -> dict[str, EncryptedGroupValues]:
-        """The mean of each group, by column."""
-        return {name: one.mean() for name, one in self._columns.items()}
+    def count(self) -> EncryptedGroupTable:
+        """The number of readings of each group."""
+        return self._all(GroupedColumn.count)
 
-    def min(self) -> dict[str, EncryptedGroupValues]:
-        """The smallest of each group, by column."""
-        return {name: one.min() for name, one in self._columns.items()}
+    def mean(self) -> EncryptedGroupTable:
+        """The mean of each group."""
+        return self._all(GroupedColumn.mean)
 
-    def max(self) -> dict[str, EncryptedGroupValues]:
-        """The largest of each group, by column."""
-        return {name: one.max() for name, one in self._columns.items()}
+    def min(self) -> EncryptedGroupTable:
+        """The smallest of each group."""
+        return self._all(GroupedColumn.min)
+
+    def max(self) -> EncryptedGroupTable:
+        """The largest of each group."""
+        return self._all(GroupedColumn.max)
 
 
 def grouped_places(by: By, rows: Sequence[str]) -> dict[str, list[int]]:
