@@ -108,3 +108,12 @@ def test_tables_in_groups_are_tables() -> None:
 def test_descriptions_are_those_of_pandas(count: int) -> None:
     data = frame(10, count)
     check(load(data)["t"].describe(), data["t"].describe())
+
+
+def test_tables_have_slices_and_lists_of_columns() -> None:
+    data = frame(11, 9)
+    table = load(data)
+    check(table[2:7:2], data[2:7:2])
+    check(table[["h"]], data[["h"]])
+    with pytest.raises(KeyError, match="no column 'x'"):
+        table[["x"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import overload
 
 from .column import EncryptedColumn
 from .groups import By, GroupedTable, grouped_places, resampled_places
@@ -26,9 +27,22 @@ class EncryptedTable:
         """The names of its columns."""
         return list(self._columns)
 
-    def __getitem__(self, name: str) -> EncryptedColumn:
-        """A column by its name. If its readings may be missing it is an :class:`EncryptedOptionalColumn`,
-        which types do not know."""
+    @overload
+    def __getitem__(self, name: str) -> EncryptedColumn: ...
+    @overload
+    def __getitem__(self, name: slice | list[str]) -> EncryptedTable: ...
+    def __getitem__(self, name: str | slice | list[str]) -> EncryptedColumn | EncryptedTable:
+        """A column by its name, a table of columns by a list of names, or of rows by a slice.
+
+        A column whose readings may be missing is an :class:`EncryptedOptionalColumn`, which types do not know."""
+        if isinstance(name, slice):
+            return self._slice(name)
+        if isinstance(name, list):
+            if not name:
+                raise ValueError("a table has at least one column: name some")
+            for one in name:
+                self[one]
+            return EncryptedTable({one: self._columns[one] for one in name}, self.rows)
         try:
             return self._columns[name]  # type: ignore[return-value]
         except KeyError:
