@@ -17,6 +17,7 @@ from ._encrypted import (
 
 if TYPE_CHECKING:
     from ._encrypted.base import Places
+    from ._encrypted.groups import By
 
     class Loaded(EncryptedColumn, EncryptedTable):
         """An upload that is loaded: its only column, or a table of its columns.
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
         def __getitem__(self, key: object) -> Any: ...
         def __iter__(self) -> Iterator[str]: ...  # type: ignore[override]
         def __contains__(self, name: object) -> bool: ...
+        # Both classes have these, with results of their own.
+        @property
+        def shape(self) -> Any: ...
+        def groupby(self, by: By) -> Any: ...
+        def resample(self, rule: str) -> Any: ...
 else:
     Loaded = Union[EncryptedColumn, EncryptedOptionalColumn, EncryptedTable]
 
