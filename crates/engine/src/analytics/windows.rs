@@ -181,7 +181,9 @@ impl Circuit {
             };
             let own = before.into_iter().chain(&rows[begin..=row]);
             // The last row of a group has the total of all groups so far.
-            let known = befores.get(row / group).filter(|_| (row + 1) % group == 0);
+            let known = befores
+                .get(row / group)
+                .filter(|_| (row + 1).is_multiple_of(group));
             let terms = known.map_or_else(|| own.collect(), |known| vec![known]);
             Ok((terms, width(row + 1)?))
         });
@@ -243,7 +245,7 @@ impl Circuit {
     /// The cheapest scan of the blocks of a column, and the time of the extremes by blocks.
     fn cheapest_scan(&self, rows: usize, window: usize) -> (Scan, f64) {
         let lengths = block_lengths(rows, window);
-        let joins = (0..rows).filter(|&row| row >= window && (row + 1) % window != 0);
+        let joins = (0..rows).filter(|&row| row >= window && !(row + 1).is_multiple_of(window));
         let joins = round_cost(joins.count() * self.batch(), self.threads());
         let cost = |scan: Scan| {
             let rounds = scan.rounds(window);
@@ -332,7 +334,7 @@ impl Circuit {
         }
         let (from_begin, to_end) = lists.split_at(ends);
         let until = |row: usize| &from_begin[row / window][row % window];
-        let joined = |row: &usize| *row >= window && (row + 1) % window != 0;
+        let joined = |row: &usize| *row >= window && !(row + 1).is_multiple_of(window);
         let rows: Vec<usize> = (0..column.len()).filter(joined).collect();
         let pairs = rows.iter().map(|&row| {
             let begin = row + 1 - window;
