@@ -6,6 +6,7 @@
 //! - [`sign_chunks`] and [`digit_chunks`]: the fewest lookups for a sign, and for radix digits.
 //! - [`least_body_bits`]: the fewest bits of a body for the uses of a column.
 //! - [`Profile`]: the encodings for the uses that people name.
+//! - [`sum_plans`]: the forms of sums of lookup results.
 //! - [`derived_encoding`]: the encodings of squares and flags that are derived from a column.
 //!
 //! The lookups themselves are described in [`tfhe_sbc_core::encoding::chunks`], which the crate
@@ -16,6 +17,7 @@ mod lookups;
 mod noise;
 mod plan;
 mod profile;
+mod sums;
 
 pub use derived::{derived_encoding, widest_with};
 pub use lookups::{
@@ -25,3 +27,4 @@ pub use lookups::{
 pub use noise::{CompactNoise, Roundings, SumRows, answer_coefficient_bits, exact_sum_log2_p_fail};
 pub use plan::{CompactUse, least_body_bits};
 pub use profile::{Profile, UnknownProfile};
+pub use sums::sum_plans;

@@ -216,6 +216,17 @@ impl DigitPlan {
         &self.chunks
     }
 
+    /// The number of bits of a number.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The number of bits of a number and of the headroom above it: a number `v` has the phase
+    /// `v / 2^plaintext_bits`.
+    pub fn plaintext_bits(&self) -> u32 {
+        self.bits + self.headroom
+    }
+
     /// The encoding of the digits.
     pub fn encoding(&self) -> BlockEncoding {
         self.encoding
