@@ -12,6 +12,7 @@ use tfhe_sbc_engine::circuit::{self, Block, Circuit};
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::packing_key::join_flags;
 use tfhe_sbc_engine::server_key::ServerKey;
+use tfhe_sbc_oracle::compact::sum_plans;
 use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use crate::backend::{Backend, Keys};
@@ -36,6 +37,14 @@ pub(crate) fn check_wanted(progress: &Progress) -> Result<(), Error> {
         true => Err(circuit::CircuitEvaluateError::Cancelled.into()),
         false => Ok(()),
     }
+}
+
+/// Returns an empty circuit, which adds long columns up in the forms of the parameters.
+///
+/// # Errors
+/// Parameters that do not carry integers.
+fn circuit_of(parameters: &Parameters) -> Result<Circuit, Error> {
+    Ok(Circuit::new(parameters)?.with_sums(sum_plans(parameters)))
 }
 
 /// Records nodes as planned and returns the blocks of each output, none of one that is added up on
@@ -67,7 +76,7 @@ pub(crate) fn count(
     lists: &[&[Arc<Node>]],
     progress: &Progress,
 ) -> Result<(Vec<Cost>, Cost), Error> {
-    let circuit = Circuit::new(parameters)?;
+    let circuit = circuit_of(parameters)?;
     let all: Vec<Arc<Node>> = lists.concat();
     let together = Plan::new(parameters, &all)?;
     let record = |plan: &Plan, nodes: &[Arc<Node>]| {
@@ -140,7 +149,7 @@ pub(crate) fn rehearse(
     nodes: &[Arc<Node>],
     progress: &Progress,
 ) -> Result<(), Error> {
-    let circuit = Circuit::new(parameters)?;
+    let circuit = circuit_of(parameters)?;
     let plan = Plan::new(parameters, nodes)?;
     let blocks = record(&circuit, false, &plan, &Stage::StandIns, nodes, progress)?;
     for (node, blocks) in nodes.iter().zip(&blocks) {
@@ -186,7 +195,7 @@ pub(crate) fn evaluate(
     let parameters = keys.key.parameters();
     let observer = |count| progress.add_bootstraps(count);
     let evaluator = Evaluator::with_observer(&keys.key, &observer);
-    let circuit = Circuit::new(parameters)?;
+    let circuit = circuit_of(parameters)?;
     let plan = Plan::new(parameters, nodes)?;
     check_size(&circuit, &plan)?;
     let sealed: Vec<&Arc<Node>> = plan

@@ -30,6 +30,7 @@ mod input;
 mod look_up;
 mod lookups;
 mod short_list;
+mod sums;
 mod table;
 mod watch;
 
@@ -38,6 +39,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use hashbrown::HashMap;
 use tfhe_sbc_core::encoding::BlockEncoding;
+use tfhe_sbc_core::encoding::chunks::SumPlan;
 use tfhe_sbc_core::parameters::{ParameterName, Parameters, PlaintextKind};
 use thiserror::Error;
 
@@ -47,6 +49,7 @@ pub(crate) use cost::round_cost;
 pub use evaluate::CircuitEvaluateError;
 use input::Input;
 use lookups::Lookups;
+pub(crate) use sums::Addend;
 use table::Tables;
 pub use watch::Watch;
 use watch::Watched;
@@ -88,6 +91,8 @@ pub struct Circuit {
     id: u64,
     threads: usize,
     batch: AtomicUsize,
+    /// The forms of sums of lookup results.
+    sums: Vec<SumPlan>,
     graph: RwLock<Graph>,
 }
 
@@ -136,8 +141,17 @@ impl Circuit {
             id: CIRCUITS.fetch_add(1, Ordering::Relaxed),
             threads: rayon::current_num_threads(),
             batch: AtomicUsize::new(1),
+            sums: Vec::new(),
             graph: RwLock::default(),
         })
+    }
+
+    /// Gives the circuit forms of [sums](sums) of lookup results, the ones with the fewest bits first. Without them, long
+    /// columns are added in radix blocks alone. The forms must be made for the parameters, see `sum_plans` of the crate
+    /// `oracle`, or sums are wrong.
+    #[must_use]
+    pub fn with_sums(self, sums: Vec<SumPlan>) -> Self {
+        Self { sums, ..self }
     }
 
     /// The parameters.

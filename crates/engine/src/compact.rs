@@ -11,14 +11,14 @@ mod sign;
 
 use tfhe_sbc_core::encoding::chunks::{ChunkError, View};
 use tfhe_sbc_core::lwe::LweCiphertext;
-use tfhe_sbc_core::parameters::{ModulusSwitch, ParameterName, Parameters, PlaintextKind};
+use tfhe_sbc_core::parameters::{ParameterName, Parameters, PlaintextKind};
 use thiserror::Error;
 
 pub use digits::{CompactDigits, digit_bootstraps};
 pub use sign::sign_bootstraps;
 
 use crate::bootstrap::{BootstrapError, Evaluator, Job};
-use crate::lookup_table::LookupTable;
+use crate::chunk_table::view_offset;
 
 /// The reason for which compact values are not taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -48,11 +48,6 @@ impl Evaluator<'_, u64> {
     }
 }
 
-/// The torus element `2^-log2`, for `log2` from 1.
-fn part_of_torus(log2: u32) -> u64 {
-    1 << (u64::BITS - log2)
-}
-
 /// Returns the view of a value, in which every phase is as far from the border below it as from that
 /// above, for a table with exponents of this coarseness.
 fn see(
@@ -63,23 +58,8 @@ fn see(
 ) -> LweCiphertext<u64> {
     let mut seen = value.clone();
     seen.mul_assign(1 << view.factor_log2);
-    seen.add_plaintext(part_of_torus(view.half_width_log2()));
-    if parameters.modulus_switch() == ModulusSwitch::Plain {
-        // The body is rounded to nearest instead of down, which moves every border of a table down
-        // by half a step of the modulus switch.
-        let half_step = part_of_torus(parameters.polynomial_size().log2() + 2 - coarseness_log2);
-        seen.add_plaintext(half_step.wrapping_neg());
-    }
+    seen.add_plaintext(view_offset(parameters, view, coarseness_log2));
     seen
-}
-
-/// Returns the table that gives a top bit at the scale `2^-scale_log2` of the torus, and what must be added
-/// to its outputs. The table has the negative of half the bit and the other half is added, so that the
-/// bit is 0 for phases below one half of the torus and 1 for the others.
-fn top_bit_table(parameters: &Parameters, scale_log2: u32) -> (LookupTable<u64>, u64) {
-    let half = part_of_torus(scale_log2 + 1);
-    let table = LookupTable::sign(parameters.polynomial_size(), half.wrapping_neg());
-    (table, half)
 }
 
 /// The inputs of all lookups of a measurement.

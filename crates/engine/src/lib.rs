@@ -21,6 +21,7 @@ pub mod blind_rotate;
 pub mod bootstrap;
 pub mod bootstrap_key;
 mod cache_aligned;
+mod chunk_table;
 pub mod circuit;
 pub mod compact;
 mod filler;

@@ -5,10 +5,11 @@
 //! sums are unsigned.
 //!
 //! A square is the sum of the squares of its digits and of twice the product of each pair of them,
-//! which is half the products of a multiplication.
+//! which is half the products of a multiplication. Products of many rows are added up before they are digits, if the
+//! circuit has forms of [sums of lookup results](Circuit::with_sums).
 
 use super::AnalyticsError;
-use crate::circuit::{Block, Circuit};
+use crate::circuit::{Addend, Block, Circuit};
 use crate::integer::sum::Columns;
 use crate::integer::{FheUint, Integer, Signedness, Width};
 
@@ -49,6 +50,9 @@ pub fn sample_variance(count: usize, sum: u128, sum_of_squares: u128) -> Option<
     let numerator = variance_numerator(count, sum, sum_of_squares)?;
     (count > 1).then(|| numerator as f64 / (count as f64 * (count as f64 - 1.0)))
 }
+
+/// The number of rows whose products are added up at a scale of their own.
+const MANY_ROWS: usize = 16;
 
 impl Circuit {
     /// Returns the sum and the sum of squares of a column. Lookups that no requested block needs
@@ -92,26 +96,101 @@ impl Circuit {
     ) -> Result<FheUint, AnalyticsError> {
         let carry_bits = usize::BITS - (rows.len() - 1).leading_zeros();
         let squares = Width::new(2 * width.bits() + carry_bits)?;
-        let mut columns: Columns = vec![Vec::new(); self.block_count(squares)];
-        let base = self.message_modulus();
-        let mut add = |place: usize, digits: Vec<Block>| {
-            for (column, digit) in columns.iter_mut().skip(place).zip(digits) {
-                if digit.clear_value() != Some(0) {
-                    column.push(digit);
-                }
-            }
+        let columns = match self.squares_at_scale(rows, squares) {
+            Some(columns) => columns,
+            None => self.squares_in_digits(rows, squares),
         };
+        Ok(self.propagate_unchecked(&self.add_columns(columns, squares)))
+    }
+
+    /// The digits of the squares of digits and of twice their products, by the powers that they are added at.
+    fn squares_in_digits(&self, rows: &[FheUint], width: Width) -> Columns {
+        let mut columns: Columns = vec![Vec::new(); self.block_count(width)];
+        let base = self.message_modulus();
         for row in rows {
             for (i, low) in row.blocks().iter().enumerate() {
                 let square: [&dyn Fn(i64) -> i64; 2] = [&|x| x * x % base, &|x| x * x / base];
-                add(2 * i, self.look_up_all(low, &square));
+                add_digits(&mut columns, 2 * i, self.look_up_all(low, &square));
                 for (j, high) in row.blocks().iter().enumerate().skip(i + 1) {
                     let product: [&dyn Fn(i64, i64) -> i64; 2] =
                         [&|x, y| 2 * x * y % base, &|x, y| 2 * x * y / base];
-                    add(i + j, self.look_up_pair_all(low, high, &product));
+                    let digits = self.look_up_pair_all(low, high, &product);
+                    add_digits(&mut columns, i + j, digits);
                 }
             }
         }
-        Ok(self.propagate_unchecked(&self.add_columns(columns, squares)))
+        columns
+    }
+
+    /// Does the same as [`squares_in_digits`](Self::squares_in_digits) by sums of products that one lookup gives each.
+    /// `None` if there are few rows, or the circuit has no form of such sums.
+    ///
+    /// A square of a digit `d` is `2·C(d, 2) + d`. The digit below has products of the same power with it, so that they
+    /// take the binomial coefficient with them. Squares of the lowest digits are looked up two rows at a time.
+    fn squares_at_scale(&self, rows: &[FheUint], width: Width) -> Option<Columns> {
+        if rows.len() < MANY_ROWS {
+            return None;
+        }
+        let base = self.message_modulus();
+        let blocks = rows.first()?.blocks().len();
+        let mut columns: Columns = vec![Vec::new(); self.block_count(width)];
+        for high in 1..blocks {
+            for low in 0..high {
+                let most = rows.iter().map(|row| row.blocks()[low].high()).max()?;
+                let weight = most + 1;
+                let product = |x: i64| (x / weight) * (x % weight);
+                let with_square = |x: i64| product(x) + base * (x / weight) * (x / weight - 1) / 2;
+                let function: &dyn Fn(i64) -> i64 = match high - low {
+                    1 => &with_square,
+                    _ => &product,
+                };
+                let addends = rows.iter().map(|row| {
+                    let (low, high) = (&row.blocks()[low], &row.blocks()[high]);
+                    let block = self.paired(low, high, weight);
+                    Addend { block, function }
+                });
+                let addends: Vec<Addend<'_>> = addends.collect();
+                for digits in self.digits_of_sums(&addends)? {
+                    let twice = digits.iter().map(|digit| digit * 2);
+                    add_digits(&mut columns, low + high, twice.collect());
+                }
+            }
+            let digits = rows.iter().map(|row| row.blocks()[high].clone());
+            columns[2 * high].extend(digits);
+        }
+        let lowest: Vec<&Block> = rows.iter().map(|row| &row.blocks()[0]).collect();
+        let weight = lowest.iter().map(|digit| digit.high()).max()? + 1;
+        let of_pair = |x: i64| (x / weight) * (x / weight) + (x % weight) * (x % weight);
+        let none = Block::clear(0);
+        let addends = lowest.chunks(2).map(|pair| {
+            let block = self.paired(pair[0], pair.get(1).copied().unwrap_or(&none), weight);
+            Addend {
+                block,
+                function: &of_pair,
+            }
+        });
+        let addends: Vec<Addend<'_>> = addends.collect();
+        for digits in self.digits_of_sums(&addends)? {
+            add_digits(&mut columns, 0, digits);
+        }
+        Some(columns)
+    }
+
+    /// A block with a digit below another one, which has this weight, for a lookup.
+    fn paired(&self, low: &Block, high: &Block, weight: i64) -> Block {
+        let both = low + &(high * weight);
+        match both.norm_squared() <= self.max_norm_squared() {
+            true => both,
+            false => &self.refresh(low) + &(&self.refresh(high) * weight),
+        }
+    }
+}
+
+/// Adds the digits of a number to the columns from a place on.
+fn add_digits(columns: &mut Columns, place: usize, digits: Vec<Block>) {
+    for (column, digit) in columns.iter_mut().skip(place).zip(digits) {
+        if digit.clear_value() != Some(0) {
+            column.push(digit);
+        }
     }
 }

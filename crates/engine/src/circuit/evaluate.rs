@@ -12,9 +12,10 @@ use tfhe_sbc_core::parameters::Parameters;
 use thiserror::Error;
 
 use super::block::Source;
+use super::sums::chunk_values;
+use super::table::{Prepared, Table};
 use super::{Block, Circuit, Graph, Input};
 use crate::bootstrap::{BATCHES, Evaluator, Job, LOCKSTEP};
-use crate::lookup_table::LookupTable;
 
 /// The reason for which a circuit was not evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -110,11 +111,21 @@ impl Circuit {
         for at in Plan::new(&graph, outputs).needed() {
             let lookup = graph.lookups.at(at);
             let terms = lookup.terms();
-            let terms = terms.map(|(source, weight)| weight * value_of(source, &values));
-            let x = lookup.constant + terms.sum::<i64>();
-            let table = graph.tables.at(lookup.table);
-            assert!(table.has(self.encoding(), x), "{x} is outside of its table");
-            values[at] = table.look_up(self.encoding(), x).collect();
+            let terms = terms.map(|(source, weight)| (source, weight * value_of(source, &values)));
+            values[at] = match graph.tables.at(lookup.table) {
+                Table::Functions(table) => {
+                    let x = lookup.constant + terms.map(|(_, value)| value).sum::<i64>();
+                    assert!(table.has(self.encoding(), x), "{x} is outside of its table");
+                    table.look_up(self.encoding(), x).collect()
+                }
+                Table::Chunk(chunk) => {
+                    let phase = terms.fold(0u64, |phase, (source, value)| {
+                        let bits = graph.plaintext_bits(self.encoding(), source);
+                        phase.wrapping_add((value as u64) << (u64::BITS - bits))
+                    });
+                    chunk_values(chunk, phase)
+                }
+            };
         }
         let value = |block: &&Block| {
             let terms = block.terms();
@@ -204,8 +215,8 @@ struct Work<'c> {
     /// The number of needed lookups that are not done.
     left: usize,
     outputs: Vec<Vec<LweCiphertext<u64>>>,
-    /// The polynomial and the offsets of each needed table.
-    tables: Vec<Option<(LookupTable<u64>, Vec<u64>)>>,
+    /// Each needed table.
+    tables: Vec<Option<Prepared>>,
 }
 
 impl<'c> Work<'c> {
@@ -251,14 +262,7 @@ impl<'c> Work<'c> {
             }
             let table = lookup.table as usize;
             if work.tables[table].is_none() {
-                let (offsets, polynomial) = {
-                    let table = graph.tables.at(lookup.table);
-                    (
-                        table.offsets(parameters).collect(),
-                        table.polynomial(parameters),
-                    )
-                };
-                work.tables[table] = polynomial.map(|polynomial| (polynomial, offsets));
+                work.tables[table] = graph.tables.at(lookup.table).prepare(parameters);
             }
         }
         Ok(work)
@@ -287,8 +291,10 @@ impl<'c> Work<'c> {
             .par_iter()
             .filter_map(|&at| {
                 let lookup = self.graph.lookups.at(at);
-                let (table, _) = self.tables[lookup.table as usize].as_ref()?;
-                let input = self.combine(lookup.terms(), lookup.constant);
+                let table = self.tables[lookup.table as usize].as_ref()?;
+                let mut input = self.combine(lookup.terms(), lookup.constant);
+                input.add_plaintext(table.input_offset);
+                let table = &table.polynomial;
                 Some((at, Job { input, table }))
             })
             .collect();
@@ -297,7 +303,7 @@ impl<'c> Work<'c> {
         drop(jobs);
         for at in taken {
             let lookup = self.graph.lookups.at(at);
-            if let Some((_, offsets)) = &self.tables[lookup.table as usize] {
+            if let Some(Prepared { offsets, .. }) = &self.tables[lookup.table as usize] {
                 self.outputs[at] = results.by_ref().take(offsets.len()).collect();
                 for (output, &offset) in self.outputs[at].iter_mut().zip(offsets) {
                     output.add_plaintext(offset);

@@ -1,7 +1,7 @@
 //! The recording of lookups.
 
 use super::short_list::ShortList;
-use super::table::{Function, Table};
+use super::table::{Function, Functions};
 use super::{Block, Circuit, Source};
 
 impl Circuit {
@@ -19,8 +19,26 @@ impl Circuit {
         if low == high {
             return Block::clear(low);
         }
-        let at = self.record(x, std::iter::once(&*values));
+        let at = self.record(
+            x,
+            self.encoding().plaintext_bits(),
+            std::iter::once(&*values),
+        );
         Block::of_source(self.id, Source::Lookup(at, 0), low, high)
+    }
+
+    /// Records the lookup of `f`, whose result is in units of `2^-plaintext_bits` of the torus.
+    ///
+    /// # Panics
+    /// As [`look_up`](Self::look_up).
+    pub(super) fn look_up_in_units(
+        &self,
+        x: &Block,
+        plaintext_bits: u32,
+        f: impl Fn(i64) -> i64,
+    ) -> Source {
+        let values: Values = (x.low()..=x.high()).map(f).collect();
+        Source::Lookup(self.record(x, plaintext_bits, std::iter::once(&*values)), 0)
     }
 
     /// Records the lookup of several functions and returns a block for each. One bootstrap gives
@@ -43,7 +61,8 @@ impl Circuit {
             .collect();
         let room = (self.block_modulus() / x.span()).max(1) as usize;
         for some in wanted.chunks(room) {
-            let at = self.record(x, some.iter().map(|&j| values[j]));
+            let bits = self.encoding().plaintext_bits();
+            let at = self.record(x, bits, some.iter().map(|&j| values[j]));
             for (output, &j) in some.iter().enumerate() {
                 let (low, high) = ranges[j];
                 outputs[j] = Block::of_source(self.id, Source::Lookup(at, output as u8), low, high);
@@ -107,14 +126,15 @@ impl Circuit {
         }
     }
 
-    /// Records a lookup of functions with these values, and returns its number, or the number of an
-    /// equal lookup that is already recorded.
+    /// Records a lookup of functions with these values, and results of `plaintext_bits` bits, and returns its number, or
+    /// the number of an equal lookup that is already recorded.
     fn record<'v>(
         &self,
         x: &Block,
+        plaintext_bits: u32,
         functions: impl ExactSizeIterator<Item = &'v [i64]> + Clone,
     ) -> u32 {
-        let Some(key) = Table::key(self.encoding(), functions) else {
+        let Some(key) = Functions::key(self.encoding(), plaintext_bits, functions) else {
             panic!("values in [{}, {}] overflow a block", x.low(), x.high());
         };
         assert!(

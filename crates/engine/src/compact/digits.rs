@@ -5,10 +5,10 @@ use tfhe_sbc_core::encoding::chunks::{ChunkError, DigitLookup, DigitOutput, Digi
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
 
-use super::{CompactEvaluateError, Inputs, see, top_bit_table};
+use super::{CompactEvaluateError, Inputs, see};
 use crate::bootstrap::{Evaluator, Job, round_len};
+use crate::chunk_table::ChunkTable;
 use crate::circuit::{Block, Circuit, CircuitError};
-use crate::lookup_table::LookupTable;
 
 /// The number of bootstraps of [`Evaluator::compact_digits`] for one value.
 pub fn digit_bootstraps(plan: &DigitPlan) -> u64 {
@@ -56,7 +56,7 @@ impl Evaluator<'_, u64> {
         go_on: &dyn Fn() -> bool,
     ) -> Result<Vec<CompactDigits>, CompactEvaluateError> {
         self.check_compact(values)?;
-        let tables = Table::of_plan(self.parameters(), plan)?;
+        let tables = tables_of(self.parameters(), plan)?;
         let mut digits = Vec::with_capacity(values.len());
         for some in values.chunks(round_len()) {
             digits.extend(self.digits_of_round(some, (plan, &tables), go_on, None)?);
@@ -75,7 +75,7 @@ impl Evaluator<'_, u64> {
         plan: &DigitPlan,
     ) -> Result<Vec<Vec<LweCiphertext<u64>>>, CompactEvaluateError> {
         self.check_compact(values)?;
-        let tables = Table::of_plan(self.parameters(), plan)?;
+        let tables = tables_of(self.parameters(), plan)?;
         let mut inputs = Inputs::new(plan.lookups().len());
         for some in values.chunks(round_len()) {
             self.digits_of_round(some, (plan, &tables), &|| true, Some(&mut inputs))?;
@@ -87,7 +87,7 @@ impl Evaluator<'_, u64> {
     fn digits_of_round(
         &self,
         values: &[LweCiphertext<u64>],
-        (plan, tables): (&DigitPlan, &[Table]),
+        (plan, tables): (&DigitPlan, &[ChunkTable]),
         go_on: &dyn Fn() -> bool,
         mut inputs: Option<&mut Inputs>,
     ) -> Result<Vec<CompactDigits>, CompactEvaluateError> {
@@ -145,45 +145,16 @@ impl Evaluator<'_, u64> {
     }
 }
 
-/// The table of a lookup, and the torus element to add to its outputs.
-struct Table {
-    polynomial: LookupTable<u64>,
-    offset: u64,
-}
-
-impl Table {
-    /// The tables of all lookups of a plan.
-    fn of_plan(
-        parameters: &Parameters,
-        plan: &DigitPlan,
-    ) -> Result<Vec<Self>, CompactEvaluateError> {
-        let tables = plan.lookups().iter().map(|lookup| {
-            let too_long = ChunkError::Size(lookup.view.unit_log2);
-            Self::new(parameters, lookup).ok_or(CompactEvaluateError::Chunks(too_long))
-        });
-        tables.collect()
-    }
-
-    /// Returns `None` if there is no room for the functions.
-    fn new(parameters: &Parameters, lookup: &DigitLookup) -> Option<Self> {
-        let encoding = parameters.block_encoding();
-        let Some(bits) = lookup.padded_bits else {
-            let place = lookup.outputs.first()?.place;
-            let scale_log2 = encoding.plaintext_bits().checked_sub(place)?;
-            let (polynomial, offset) = top_bit_table(parameters, scale_log2);
-            return Some(Self { polynomial, offset });
-        };
-        let outputs = &lookup.outputs;
-        let size = parameters.polynomial_size();
-        let polynomial = LookupTable::interleaved(size, bits, outputs.len(), |function, x| {
-            let part = outputs.get(function).map_or(0, |output| output.of(x));
-            encoding.encode(part as i64)
-        })?;
-        Some(Self {
-            polynomial,
-            offset: 0,
-        })
-    }
+/// The tables of all lookups of a plan.
+fn tables_of(
+    parameters: &Parameters,
+    plan: &DigitPlan,
+) -> Result<Vec<ChunkTable>, CompactEvaluateError> {
+    let tables = plan.lookups().iter().map(|lookup| {
+        let too_long = ChunkError::Size(lookup.view.unit_log2);
+        ChunkTable::new(parameters, lookup).ok_or(CompactEvaluateError::Chunks(too_long))
+    });
+    tables.collect()
 }
 
 impl Circuit {

@@ -4,8 +4,9 @@ use rayon::prelude::*;
 use tfhe_sbc_core::encoding::chunks::{View, sign_views};
 use tfhe_sbc_core::lwe::LweCiphertext;
 
-use super::{CompactEvaluateError, Inputs, see, top_bit_table};
+use super::{CompactEvaluateError, Inputs, see};
 use crate::bootstrap::{Evaluator, Job, round_len};
+use crate::chunk_table::ChunkTable;
 
 /// The number of bootstraps of [`Evaluator::compact_signs`] for one value: one for each chunk.
 pub fn sign_bootstraps(chunks: &[u32]) -> u64 {
@@ -74,7 +75,7 @@ impl Evaluator<'_, u64> {
             if !go_on() {
                 return Err(CompactEvaluateError::Cancelled);
             }
-            let (table, half) = top_bit_table(parameters, scale);
+            let table = ChunkTable::of_top_bit(parameters, scale);
             let jobs: Vec<Job<'_, u64, u64>> = (0..values.len())
                 .into_par_iter()
                 .map(|at| {
@@ -84,13 +85,13 @@ impl Evaluator<'_, u64> {
                     }
                     Job {
                         input,
-                        table: &table,
+                        table: &table.polynomial,
                     }
                 })
                 .collect();
             bits = self.bootstrap_all(&jobs);
             for bit in &mut bits {
-                bit.add_plaintext(half);
+                bit.add_plaintext(table.offset);
             }
             if let Some(inputs) = &mut inputs {
                 inputs.keep(jobs);

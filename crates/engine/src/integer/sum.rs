@@ -5,12 +5,18 @@
 //! at most half of the values below the padding bit, one bootstrap gives both, otherwise two. Full
 //! groups save more per bootstrap; half groups are for the rest. Columns are lowered either until
 //! they fit a lazy integer, or until none carries more than 1, whichever gives digits sooner.
+//!
+//! Long columns come first if the circuit has forms of [sums of lookup results](Circuit::with_sums): full groups are looked up
+//! as they are, and the results are added up at a scale that has room for many.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::{Block, Circuit, FheBool, FheUint, Integer, IntegerError, Signedness, Unsigned, Width};
-use crate::circuit::round_cost;
+use crate::circuit::{Addend, round_cost};
+
+/// The length of columns whose groups are added up at a scale of their own.
+const LONG_COLUMN: usize = 48;
 
 /// The blocks that add up at each power of the message modulus.
 pub(crate) type Columns = Vec<Vec<Block>>;
@@ -177,6 +183,49 @@ impl Circuit {
     }
 
     fn lowered(&self, columns: Columns, width: Width) -> Lowered {
+        let (columns, mut spilled) = self.shortened(columns);
+        let mut lowered = self.lowered_in_blocks(columns, width);
+        lowered.spilled.append(&mut spilled);
+        lowered
+    }
+
+    /// Adds up long columns by groups, so that digits of the sums of groups are left of them. The second list has digits
+    /// beyond the last column.
+    fn shortened(&self, mut columns: Columns) -> (Columns, Vec<Block>) {
+        let mut spilled = Vec::new();
+        for at in 0..columns.len() {
+            if columns[at].len() < LONG_COLUMN {
+                continue;
+            }
+            let mut pile = Pile::new(columns[at].clone());
+            let mut groups = Vec::new();
+            let mut offset = 0;
+            while !pile.by_span.is_empty() {
+                let group = self.pick(&pile, self.block_modulus());
+                let block = pile.remove(group);
+                offset += block.low();
+                groups.push(Addend {
+                    block: &block - block.low(),
+                    function: &|x| x,
+                });
+            }
+            let Some(sums) = self.digits_of_sums(&groups) else {
+                continue;
+            };
+            columns[at] = vec![Block::clear(offset + pile.clear)];
+            for sum in sums {
+                for (digit, place) in sum.into_iter().zip(at..) {
+                    match columns.get_mut(place) {
+                        Some(column) => column.push(digit),
+                        None => spilled.push(digit),
+                    }
+                }
+            }
+        }
+        (columns, spilled)
+    }
+
+    fn lowered_in_blocks(&self, columns: Columns, width: Width) -> Lowered {
         let start = self.lookup_count();
         let room = self.block_modulus() - 1 - self.largest_carry();
         let roomy = self.lower(columns.clone(), width, |_| room);

@@ -25,6 +25,7 @@ mod operators;
 mod packing;
 mod reference;
 mod sanitise;
+mod sums;
 mod transform_error;
 mod uploads;
 mod windows;
