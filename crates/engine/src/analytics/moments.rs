@@ -155,8 +155,12 @@ impl Circuit {
                     add_digits(&mut columns, low + high, twice.collect());
                 }
             }
+            // The sum of the readings has the same sums of digits.
             let digits = rows.iter().map(|row| row.blocks()[high].clone());
-            columns[2 * high].extend(digits);
+            let digits: Vec<Block> = digits.collect();
+            for digits in self.sums_of_groups(&digits)? {
+                add_digits(&mut columns, 2 * high, digits);
+            }
         }
         let lowest: Vec<&Block> = rows.iter().map(|row| &row.blocks()[0]).collect();
         let weight = lowest.iter().map(|digit| digit.high()).max()? + 1;

@@ -193,28 +193,22 @@ impl Circuit {
     /// beyond the last column.
     fn shortened(&self, mut columns: Columns) -> (Columns, Vec<Block>) {
         let mut spilled = Vec::new();
-        for at in 0..columns.len() {
-            if columns[at].len() < LONG_COLUMN {
-                continue;
-            }
-            let mut pile = Pile::new(columns[at].clone());
-            let mut groups = Vec::new();
-            let mut offset = 0;
-            while !pile.by_span.is_empty() {
-                let group = self.pick(&pile, self.block_modulus());
-                let block = pile.remove(group);
-                offset += block.low();
-                groups.push(Addend {
-                    block: &block - block.low(),
-                    function: &|x| x,
-                });
-            }
-            let Some(sums) = self.digits_of_sums(&groups) else {
-                continue;
+        loop {
+            // A round takes only blocks that exist at its start, and leaves fewer of them.
+            let shorter = |column: &mut Vec<Block>| {
+                let is_long = column.len() >= LONG_COLUMN;
+                let sums = is_long.then(|| self.sums_of_groups(column))??;
+                let left: usize = sums.iter().map(Vec::len).sum();
+                (left < column.len()).then(|| column.clear())?;
+                Some(sums)
             };
-            columns[at] = vec![Block::clear(offset + pile.clear)];
-            for sum in sums {
-                for (digit, place) in sum.into_iter().zip(at..) {
+            let sums: Vec<Option<Vec<Vec<Block>>>> = columns.iter_mut().map(shorter).collect();
+            if sums.iter().all(Option::is_none) {
+                return (columns, spilled);
+            }
+            for (at, sums) in sums.into_iter().enumerate() {
+                let sums = sums.into_iter().flatten();
+                for (digit, place) in sums.flat_map(|sum| sum.into_iter().zip(at..)) {
                     match columns.get_mut(place) {
                         Some(column) => column.push(digit),
                         None => spilled.push(digit),
@@ -222,7 +216,26 @@ impl Circuit {
                 }
             }
         }
-        (columns, spilled)
+    }
+
+    /// Adds up the blocks of a column by groups. Returns the digits of the sum of each, the least significant first;
+    /// `None` if the circuit has no form of such sums.
+    pub(crate) fn sums_of_groups(&self, column: &[Block]) -> Option<Vec<Vec<Block>>> {
+        let mut pile = Pile::new(column.to_vec());
+        let mut groups = Vec::new();
+        let mut offset = 0;
+        while !pile.by_span.is_empty() {
+            let group = self.pick(&pile, self.block_modulus());
+            let block = pile.remove(group);
+            offset += block.low();
+            groups.push(Addend {
+                block: &block - block.low(),
+                function: &|x| x,
+            });
+        }
+        let mut sums = self.digits_of_sums(&groups)?;
+        sums.push(vec![Block::clear(offset + pile.clear)]);
+        Some(sums)
     }
 
     fn lowered_in_blocks(&self, columns: Columns, width: Width) -> Lowered {

@@ -76,7 +76,13 @@ fn a_year_takes_fewer_bootstraps() {
         let row = |at: usize| circuit.stand_in_integer(at as u16 % 1000, width);
         let column: Vec<FheUint> = (0..ROWS).map(row).collect();
         let moments = circuit.moments(&column).unwrap();
-        [&moments.sum, &moments.sum_of_squares].map(|x| count(circuit, x))
+        let both = [moments.sum.blocks(), moments.sum_of_squares.blocks()].concat();
+        let both = circuit.bootstrap_count(&both.iter().collect::<Vec<_>>());
+        [
+            count(circuit, &moments.sum),
+            count(circuit, &moments.sum_of_squares),
+            both,
+        ]
     };
     let alone = counts(&Circuit::new(&parameters).unwrap());
     let with_sums = counts(&circuit(MESSAGE_2_CARRY_2));
