@@ -21,6 +21,7 @@ pub mod histogram;
 pub mod moments;
 pub mod order;
 pub mod parts;
+mod products;
 pub mod rank;
 pub mod rows;
 pub mod score;

@@ -52,7 +52,7 @@ pub fn sample_variance(count: usize, sum: u128, sum_of_squares: u128) -> Option<
 }
 
 /// The number of rows whose products are added up at a scale of their own.
-const MANY_ROWS: usize = 16;
+pub(super) const MANY_ROWS: usize = 16;
 
 impl Circuit {
     /// Returns the sum and the sum of squares of a column. Lookups that no requested block needs
@@ -135,18 +135,18 @@ impl Circuit {
         let blocks = rows.first()?.blocks().len();
         let mut columns: Columns = vec![Vec::new(); self.block_count(width)];
         for high in 1..blocks {
+            let function = |low: i64, high: i64, is_next: bool| {
+                let square = if is_next { high * (high - 1) / 2 } else { 0 };
+                low * high + base * square
+            };
             for low in 0..high {
-                let most = rows.iter().map(|row| row.blocks()[low].high()).max()?;
-                let weight = most + 1;
-                let product = |x: i64| (x / weight) * (x % weight);
-                let with_square = |x: i64| product(x) + base * (x / weight) * (x / weight - 1) / 2;
-                let function: &dyn Fn(i64) -> i64 = match high - low {
-                    1 => &with_square,
-                    _ => &product,
-                };
+                let is_next = low + 1 == high;
+                let below = |x: i64| function(x % base, x / base, is_next);
+                let above = |x: i64| function(x / base, x % base, is_next);
                 let addends = rows.iter().map(|row| {
                     let (low, high) = (&row.blocks()[low], &row.blocks()[high]);
-                    let block = self.paired(low, high, weight);
+                    let (block, is_above) = self.paired(low, high);
+                    let function: &dyn Fn(i64) -> i64 = if is_above { &above } else { &below };
                     Addend { block, function }
                 });
                 let addends: Vec<Addend<'_>> = addends.collect();
@@ -163,11 +163,10 @@ impl Circuit {
             }
         }
         let lowest: Vec<&Block> = rows.iter().map(|row| &row.blocks()[0]).collect();
-        let weight = lowest.iter().map(|digit| digit.high()).max()? + 1;
-        let of_pair = |x: i64| (x / weight) * (x / weight) + (x % weight) * (x % weight);
+        let of_pair = |x: i64| (x / base) * (x / base) + (x % base) * (x % base);
         let none = Block::clear(0);
         let addends = lowest.chunks(2).map(|pair| {
-            let block = self.paired(pair[0], pair.get(1).copied().unwrap_or(&none), weight);
+            let (block, _) = self.paired(pair[0], pair.get(1).copied().unwrap_or(&none));
             Addend {
                 block,
                 function: &of_pair,
@@ -180,18 +179,29 @@ impl Circuit {
         Some(columns)
     }
 
-    /// A block with a digit below another one, which has this weight, for a lookup.
-    fn paired(&self, low: &Block, high: &Block, weight: i64) -> Block {
-        let both = low + &(high * weight);
-        match both.norm_squared() <= self.max_norm_squared() {
-            true => both,
-            false => &self.refresh(low) + &(&self.refresh(high) * weight),
+    /// Two digits in one block for a lookup: one as it is, the other one times the message modulus. Returns whether that is
+    /// the first, which is the one with less noise. Digits that are too noisy are refreshed.
+    pub(super) fn paired(&self, first: &Block, second: &Block) -> (Block, bool) {
+        let sum = |below: &Block, above: &Block| below + &(above * self.message_modulus());
+        let fits = |sum: &Block| sum.norm_squared() <= self.max_norm_squared();
+        let orders = [(first, second, false), (second, first, true)];
+        let mut sums = orders.map(|(below, above, order)| (sum(below, above), order));
+        sums.sort_by_key(|(sum, _)| sum.norm_squared());
+        let [quieter, _] = sums;
+        if fits(&quieter.0) {
+            return quieter;
+        }
+        let second = self.refresh(second);
+        let both = sum(first, &second);
+        match fits(&both) {
+            true => (both, false),
+            false => (sum(&self.refresh(first), &second), false),
         }
     }
 }
 
 /// Adds the digits of a number to the columns from a place on.
-fn add_digits(columns: &mut Columns, place: usize, digits: Vec<Block>) {
+pub(super) fn add_digits(columns: &mut Columns, place: usize, digits: Vec<Block>) {
     for (column, digit) in columns.iter_mut().skip(place).zip(digits) {
         if digit.clear_value() != Some(0) {
             column.push(digit);

@@ -122,6 +122,26 @@ fn moments_agree<S: Signedness>(bits: u32, raw: &[u64]) {
     }
 }
 
+fn products_agree(bits: u32, raw: &[u64]) {
+    let values: Vec<i128> = raw
+        .iter()
+        .map(|&raw| number::<Unsigned>(bits, raw))
+        .collect();
+    let others: Vec<i128> = values.iter().rev().map(|x| x >> (bits / 2)).collect();
+    for c in circuits() {
+        let column = stand_ins::<Unsigned>(&c, &values, bits);
+        let other = stand_ins::<Unsigned>(&c, &others, bits - bits / 2);
+        let found = read(&c, &c.sum_of_products(&column, &other).unwrap());
+        let products = values.iter().zip(&others).map(|(x, y)| x * y);
+        assert_eq!(found, products.sum::<i128>());
+        let shorter = c.sum_of_products(&column, &other[1..]);
+        assert!(matches!(
+            shorter,
+            Err(AnalyticsError::NoRows | AnalyticsError::Rows(..))
+        ));
+    }
+}
+
 fn rows_agree<S: Signedness>(bits: u32, raw: &[u64], limits: [u64; 3], encrypted: bool) {
     let values: Vec<i128> = raw.iter().map(|&raw| number::<S>(bits, raw)).collect();
     let other: Vec<i128> = values.iter().rev().copied().collect();
@@ -207,6 +227,7 @@ proptest! {
     fn moments((bits, raw) in columns(70)) {
         moments_agree::<Unsigned>(bits, &raw);
         moments_agree::<Signed>(bits, &raw);
+        products_agree(bits, &raw);
     }
 
     #[test]

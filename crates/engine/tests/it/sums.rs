@@ -64,6 +64,18 @@ proptest! {
         prop_assert_eq!(value(&circuit, &moments.sum), expected);
         let squares: u128 = rows.iter().map(|&x| u128::from(x).pow(2)).sum();
         prop_assert_eq!(value(&circuit, &moments.sum_of_squares), squares);
+        // Products with a column of another width.
+        let others = rows.iter().rev().map(|x| x >> (bits / 2));
+        let others: Vec<u16> = others.collect();
+        let narrow = Width::new(bits - bits / 2).unwrap();
+        let other: Vec<FheUint> = others
+            .iter()
+            .map(|&x| circuit.stand_in_integer(x, narrow))
+            .collect();
+        let products = rows.iter().zip(&others);
+        let products: u128 = products.map(|(&x, &y)| u128::from(x) * u128::from(y)).sum();
+        let found = circuit.sum_of_products(&column, &other).unwrap();
+        prop_assert_eq!(value(&circuit, &found), products);
     }
 }
 
@@ -75,13 +87,16 @@ fn a_year_takes_fewer_bootstraps() {
         let width = Width::new(10).unwrap();
         let row = |at: usize| circuit.stand_in_integer(at as u16 % 1000, width);
         let column: Vec<FheUint> = (0..ROWS).map(row).collect();
+        let other: Vec<FheUint> = (0..ROWS).map(|at| row(7 * at + 1)).collect();
         let moments = circuit.moments(&column).unwrap();
+        let products = circuit.sum_of_products(&column, &other).unwrap();
         let both = [moments.sum.blocks(), moments.sum_of_squares.blocks()].concat();
         let both = circuit.bootstrap_count(&both.iter().collect::<Vec<_>>());
         [
             count(circuit, &moments.sum),
             count(circuit, &moments.sum_of_squares),
             both,
+            count(circuit, &products),
         ]
     };
     let alone = counts(&Circuit::new(&parameters).unwrap());
@@ -89,6 +104,7 @@ fn a_year_takes_fewer_bootstraps() {
     println!("{alone:?} {with_sums:?}");
     assert!(with_sums[0] <= 15_000, "{with_sums:?}");
     assert!(with_sums[1] <= 165_000, "{with_sums:?}");
+    assert!(with_sums[2] <= 295_000, "{with_sums:?}");
 }
 
 /// A column is long enough for two full groups and a smaller one of bits, whose sum has every digit.
@@ -106,7 +122,13 @@ fn sums_decrypt_to_what_they_rehearse_to() {
     });
     let column: Vec<FheUint> = column.collect();
     let moments = circuit.moments(&column).unwrap();
+    let (mut others, mut other) = (rows.clone(), column.clone());
+    others.rotate_left(1);
+    other.rotate_left(1);
+    let products = circuit.sum_of_products(&column, &other).unwrap();
+    let product = rows.iter().zip(&others).map(|(x, y)| x * y).sum();
     for (sum, expected) in [
+        (&products, product),
         (&moments.sum, rows.iter().sum::<u64>()),
         (&moments.sum_of_squares, rows.iter().map(|x| x * x).sum()),
     ] {
