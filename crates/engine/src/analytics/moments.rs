@@ -191,11 +191,17 @@ impl Circuit {
         if fits(&quieter.0) {
             return quieter;
         }
+        // The first is refreshed if that is enough, so that pairs with one digit refresh the same.
+        let refreshed = self.refresh(first);
+        let both = sum(second, &refreshed);
+        if fits(&both) {
+            return (both, true);
+        }
         let second = self.refresh(second);
         let both = sum(first, &second);
         match fits(&both) {
             true => (both, false),
-            false => (sum(&self.refresh(first), &second), false),
+            false => (sum(&refreshed, &second), false),
         }
     }
 }
