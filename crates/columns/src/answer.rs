@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::mask::Mask;
 use crate::number::Number;
 use crate::optional::unmarked;
+use crate::pair::{PairMeasure, PairSums};
 use crate::progress::Progress;
 use crate::statistics::{Spread, Statistic};
 
@@ -115,6 +116,16 @@ pub enum Form {
     Spread(Decoder, u32, Spread),
     /// The number of values that are there, the sum of their codes and, for a measure of spread, that of the squares of these.
     Counted(Decoder, Option<Spread>),
+    /// Sums of two numbers over the same rows, as [`OptionalNumber::pair_sums`](crate::OptionalNumber::pair_sums) has them; without the number
+    /// of rows if that is known.
+    Pair {
+        /// The decoders of the numbers.
+        decoders: [Decoder; 2],
+        /// The number of rows; `None` if it is the first part.
+        rows: Option<u32>,
+        /// The measure that is asked for.
+        measure: PairMeasure,
+    },
     /// A code of `bits` bits below a mark, which is `present` if there is a value.
     Marked {
         /// The decoder of the code.
@@ -268,6 +279,30 @@ impl Answer {
                         Value::Number(value.ok_or(Error::Implausible)?)
                     }
                     _ => return Err(Error::Implausible),
+                }
+            }
+            (
+                Form::Pair {
+                    decoders: [a, b],
+                    rows,
+                    measure,
+                },
+                parts,
+            ) => {
+                let parts = parts.iter().map(|part| single(part));
+                let parts = parts.collect::<Result<Vec<u128>, Error>>()?;
+                let sums = match (rows, &parts[..]) {
+                    (Some(rows), sums) => PairSums::read(rows, sums),
+                    (None, [rows, sums @ ..]) => {
+                        let rows = u32::try_from(*rows).ok();
+                        rows.and_then(|rows| PairSums::read(rows, sums))
+                    }
+                    (None, []) => None,
+                };
+                let value = sums.and_then(|sums| measure.of_sums([&a, &b], &sums));
+                match value.ok_or(Error::Implausible)? {
+                    Some(value) => Value::Number(value),
+                    None => Value::Missing,
                 }
             }
             (

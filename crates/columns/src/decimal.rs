@@ -132,14 +132,44 @@ impl Decoder {
     /// Returns `numerator / denominator` times the square of the scale: the variance of numbers,
     /// from that of their codes. The denominator is not 0.
     pub fn variance(&self, numerator: u128, denominator: u128) -> f64 {
-        let exact = self.exact.and_then(|exact| {
-            let square = exact.scale.checked_mul(exact.scale)?;
-            let numerator = i128::try_from(numerator).ok()?.checked_mul(square)?;
-            let unit = exact.unit.checked_mul(exact.unit)?;
+        let numerator_of = |numerator: i128| self.covariance(self, numerator, denominator);
+        let inexact = || numerator as f64 / denominator as f64 * self.scale * self.scale;
+        i128::try_from(numerator).map_or_else(|_| inexact(), numerator_of)
+    }
+
+    /// Returns `numerator / denominator` times both scales: the covariance of these numbers and of those of another decoder, from
+    /// that of their codes. The denominator is not 0.
+    pub fn covariance(&self, other: &Self, numerator: i128, denominator: u128) -> f64 {
+        let exact = self.exact.zip(other.exact).and_then(|(a, b)| {
+            let numerator = numerator.checked_mul(a.scale.checked_mul(b.scale)?)?;
+            let unit = a.unit.checked_mul(b.unit)?;
             let denominator = i128::try_from(denominator).ok()?.checked_mul(unit)?;
             quotient(numerator, denominator)
         });
-        let inexact = || numerator as f64 / denominator as f64 * self.scale * self.scale;
+        let inexact = || numerator as f64 / denominator as f64 * self.scale * other.scale;
+        exact.unwrap_or_else(inexact)
+    }
+
+    /// Returns the sum of the products of the numbers of `rows` codes and those of another decoder, from the sums of the codes of each
+    /// and of their products.
+    pub fn dot(&self, other: &Self, rows: u32, sums: [u128; 2], products: u128) -> f64 {
+        let exact = self.exact.zip(other.exact).and_then(|(a, b)| {
+            let of_a = a.above(a.offset.checked_mul(rows.into())?, sums[0])?;
+            // (o + s·c)·(o' + s'·c') = o'·(o + s·c) + s'·c'·(o + s·c).
+            let of_products = a.above(
+                a.offset.checked_mul(i128::try_from(sums[1]).ok()?)?,
+                products,
+            )?;
+            let first = b.offset.checked_mul(of_a)?;
+            let second = b.scale.checked_mul(of_products)?;
+            quotient(first.checked_add(second)?, a.unit.checked_mul(b.unit)?)
+        });
+        let inexact = || {
+            let (rows, sums) = (f64::from(rows), sums.map(|sum| sum as f64));
+            let codes = self.scale * other.scale * products as f64;
+            let mixed = self.scale * other.offset * sums[0] + other.scale * self.offset * sums[1];
+            codes + mixed + rows * self.offset * other.offset
+        };
         exact.unwrap_or_else(inexact)
     }
 }

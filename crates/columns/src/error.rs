@@ -164,6 +164,11 @@ pub enum Error {
          what they meet"
     )]
     NoMultiple(f64),
+    /// Clear numbers of too many decimals.
+    #[error(
+        "a clear operand has more than 12 decimals: round it, as every decimal makes sums wider"
+    )]
+    Decimals,
     /// A factor of 0.
     #[error("a factor is 0: what it gives is no secret")]
     ZeroFactor,

@@ -103,6 +103,8 @@ pub(crate) enum Op {
     Sum(Arc<Node>),
     /// The sum of squares.
     SumOfSquares(Arc<Node>),
+    /// The sum of products, row by row.
+    SumOfProducts(Arc<Node>, Arc<Node>),
     /// The number of truth values that hold.
     Count(Arc<Node>),
     /// 1 where a truth value holds, 0 elsewhere.
@@ -358,7 +360,10 @@ impl Op {
             | Self::Constant(_)
             | Self::Public(_) => Vec::new(),
             Self::Linear { terms, .. } => terms.iter().map(|(node, _)| node).collect(),
-            Self::Product(a, b) | Self::Compare(_, a, b) | Self::Logic(_, a, b) => vec![a, b],
+            Self::Product(a, b)
+            | Self::SumOfProducts(a, b)
+            | Self::Compare(_, a, b)
+            | Self::Logic(_, a, b) => vec![a, b],
             Self::Select {
                 mask,
                 then,

@@ -358,7 +358,7 @@ impl OptionalNumber {
 
     /// The numbers in the rows that have one, and 0 or nothing for the others. Rows that are known to have none are left out,
     /// which costs nothing, unless all are.
-    fn kept(&self) -> Result<Number, Error> {
+    pub(crate) fn kept(&self) -> Result<Number, Error> {
         match self.present()? {
             Some(present) => Ok(Number {
                 offset: 0.0,

@@ -329,6 +329,11 @@ impl<'a> Recorder<'a> {
             })?,
             Op::Sum(of) => self.sum(of)?,
             Op::SumOfSquares(of) => self.code_of(of, Circuit::sum_of_squares)?,
+            Op::SumOfProducts(a, b) => self.codes(a, |a| {
+                self.codes(b, |b| {
+                    Ok(Values::Codes(vec![circuit.sum_of_products(a, b)?]))
+                })
+            })?,
             Op::Count(of) => self.truths(of, |truths| {
                 let count = circuit.propagate(&circuit.count(truths)?)?;
                 Ok(Values::Codes(vec![count]))

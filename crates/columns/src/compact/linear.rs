@@ -128,6 +128,26 @@ impl Origin {
     }
 }
 
+impl Term {
+    /// The place of its column and a number of its rows, which the same terms have in common, and few others.
+    fn place(&self) -> (usize, usize) {
+        let rows = match &self.rows {
+            Rows::Each { first } => *first,
+            Rows::Picked(rows) => rows.first().copied().unwrap_or(0),
+            Rows::Sum(rows) => rows.start ^ rows.end.rotate_left(16),
+            Rows::Windows { ends, window, .. } => {
+                ends.first().map_or(0, |end| end ^ window.rotate_left(24))
+            }
+        };
+        let column = match &self.origin {
+            Origin::Column { column, .. } => *column,
+            Origin::Values(_) => usize::MAX,
+            Origin::Public(_) => usize::MAX - 1,
+        };
+        (column, rows)
+    }
+}
+
 impl Linear {
     /// The sum of these terms and a number that is added to every code, mod 2^64.
     pub(super) fn new(terms: Vec<Term>, constant: u64) -> Self {
@@ -146,19 +166,7 @@ impl Linear {
     /// A number that [same](Self::is_same) functions have in common, and few others.
     pub(super) fn key(&self) -> u64 {
         let terms = self.terms.iter().map(|term| {
-            let rows = match &term.rows {
-                Rows::Each { first } => *first,
-                Rows::Picked(rows) => rows.first().copied().unwrap_or(0),
-                Rows::Sum(rows) => rows.start ^ rows.end.rotate_left(16),
-                Rows::Windows { ends, window, .. } => {
-                    ends.first().map_or(0, |end| end ^ window.rotate_left(24))
-                }
-            };
-            let column = match &term.origin {
-                Origin::Column { column, .. } => *column,
-                Origin::Values(_) => usize::MAX,
-                Origin::Public(_) => usize::MAX - 1,
-            };
+            let (column, rows) = term.place();
             (column as u64, rows as u64, term.weight as u64)
         });
         terms.fold(self.constant, |key, (column, rows, weight)| {
@@ -247,12 +255,24 @@ impl Linear {
     /// Adds another function; terms of the same rows are joined.
     fn add(&mut self, other: Self) -> Option<()> {
         self.constant = self.constant.wrapping_add(other.constant);
+        // Terms of different places are different; those of one place are compared.
+        let mut known: HashMap<_, Vec<usize>> = HashMap::new();
+        for (at, term) in self.terms.iter().enumerate() {
+            known.entry(term.place()).or_default().push(at);
+        }
         for term in other.terms {
-            let same =
-                |known: &&mut Term| known.origin.is_same(&term.origin) && known.rows == term.rows;
-            match self.terms.iter_mut().find(same) {
-                Some(known) => known.weight = known.weight.checked_add(term.weight)?,
-                None => self.terms.push(term),
+            let alike = known.entry(term.place()).or_default();
+            let is_same =
+                |known: &Term| known.origin.is_same(&term.origin) && known.rows == term.rows;
+            match alike.iter().find(|at| is_same(&self.terms[**at])) {
+                Some(&at) => {
+                    let weight = &mut self.terms[at].weight;
+                    *weight = weight.checked_add(term.weight)?;
+                }
+                None => {
+                    alike.push(self.terms.len());
+                    self.terms.push(term);
+                }
             }
         }
         self.terms.retain(|term| term.weight != 0);

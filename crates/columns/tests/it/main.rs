@@ -11,6 +11,7 @@ mod derived;
 mod encodings;
 mod evaluated;
 mod optional;
+mod pair;
 mod recordings;
 mod rehearsed;
 mod rolling;
