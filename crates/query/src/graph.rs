@@ -4,6 +4,7 @@
 
 mod optional;
 mod ordered;
+mod pair;
 mod told;
 
 use tfhe_sbc_columns::threshold::{CodeCondition, code_condition, threshold_code};
@@ -82,6 +83,7 @@ impl Graph<'_> {
         let labels = || self.table.labels().to_vec();
         Ok(match question {
             Question::Aggregate(aggregate, of) => self.aggregate(*aggregate, of)?,
+            Question::Pair(function, a, b) => self.pair(*function, a, b)?,
             Question::Count(condition) => {
                 Asked::new([self.holds(condition)?.count()], Meaning::Count)
             }

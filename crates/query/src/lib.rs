@@ -21,6 +21,7 @@ pub mod expression;
 mod graph;
 mod groups;
 mod ordered;
+mod pair;
 pub mod parse;
 pub mod request;
 pub mod results;
@@ -37,6 +38,7 @@ use serde::{Deserialize, Serialize};
 use condition::{Condition, HIDDEN_THRESHOLD, Threshold};
 use expression::Expression;
 pub use ordered::{Ordered, Window};
+pub use pair::Pair;
 pub use tfhe_sbc_columns::{device_keys, progress};
 use tree::Tree;
 
@@ -48,6 +50,8 @@ pub enum Question {
     Aggregate(Aggregate, Expression),
     /// The smallest value that the given percentage of the rows does not exceed.
     Percentile(Expression, f64),
+    /// A function of the values that two expressions have in the same rows.
+    Pair(Pair, Expression, Expression),
     /// The number of rows that meet a condition.
     Count(Condition),
     /// The rows that meet a condition.
@@ -144,6 +148,7 @@ impl Question {
     fn text(&self, shown: &impl Fn(&Threshold) -> String) -> String {
         match self {
             Self::Aggregate(aggregate, of) => format!("{}({of})", aggregate.name()),
+            Self::Pair(function, a, b) => format!("{}({a}, {b})", function.name()),
             Self::Percentile(of, percent) => format!("percentile({of}, {percent})"),
             Self::Count(condition) => format!("count({})", condition.text(shown)),
             Self::Rows(condition) => format!("rows({})", condition.text(shown)),
@@ -188,6 +193,7 @@ impl Question {
             | Self::Score(of)
             | Self::Ordered(_, of)
             | Self::Logistic(of) => vec![of],
+            Self::Pair(_, a, b) => vec![a, b],
             Self::Count(_) | Self::Rows(_) | Self::Tree(_) => {
                 let comparisons = self.conditions().into_iter();
                 let comparisons = comparisons.flat_map(Condition::comparisons);
@@ -209,7 +215,11 @@ impl Question {
             | Self::Ordered(..)
             | Self::Logistic(_)
             | Self::Tree(_) => true,
-            Self::Percentile(..) | Self::Count(_) | Self::Histogram(..) | Self::Sort(_) => false,
+            Self::Percentile(..)
+            | Self::Pair(..)
+            | Self::Count(_)
+            | Self::Histogram(..)
+            | Self::Sort(_) => false,
         }
     }
 
@@ -261,6 +271,7 @@ impl Question {
                 of_rows(VALUE).saturating_add(NUMBER)
             }
             Self::Aggregate(..) | Self::Count(_) => 4 * NUMBER,
+            Self::Pair(..) => 6 * NUMBER,
             Self::Histogram(_, edges) => (edges.len() as u64).saturating_mul(NUMBER),
             // A value and a place.
             Self::TopK(_, count) => {

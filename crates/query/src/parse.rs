@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! question    = aggregate "(" expression ")"
+//!             | ("cov" | "corr" | "dot") "(" expression "," expression ")"
 //!             | "percentile" "(" expression "," number ")"
 //!             | ("count" | "rows") "(" condition ")"
 //!             | "count" "(" expression ")"
@@ -42,7 +43,7 @@ use crate::condition::{Condition, Relation, Threshold};
 use crate::error::MAX_DEPTH;
 use crate::expression::Expression;
 use crate::tree::Tree;
-use crate::{Aggregate, Ordered, Question, Window};
+use crate::{Aggregate, Ordered, Pair, Question, Window};
 use token::{Token, tokens};
 
 /// A text that is not a question.
@@ -106,7 +107,11 @@ fn question(
         return Ok(Question::Tree(tree));
     }
     let aggregate = Aggregate::ALL.iter().find(|(_, name)| *name == function);
-    let others = || OTHER_FUNCTIONS.into_iter().chain(Ordered::NAMES);
+    let others = || {
+        let pairs = Pair::ALL.iter().map(|(_, name)| *name);
+        let others = OTHER_FUNCTIONS.into_iter().chain(Ordered::NAMES);
+        others.chain(pairs)
+    };
     if aggregate.is_none() && !others().any(|name| name == function) {
         let aggregates = Aggregate::ALL.iter().map(|(_, name)| *name);
         let known: Vec<&str> = aggregates.chain(others()).collect();
@@ -214,6 +219,16 @@ impl<'t> Parser<'t> {
         }
         if let Some(aggregate) = aggregate {
             return Ok(Question::Aggregate(aggregate, of));
+        }
+        if let Some((pair, name)) = Pair::ALL.iter().find(|(_, name)| *name == function) {
+            if !self.take(",") {
+                return Err(format!("it lacks a second column, as in {name}(a, b)"));
+            }
+            let other = self.expression()?;
+            return match other.terms.is_empty() {
+                true => Err(format!("{name} is of two columns, not of a number")),
+                false => Ok(Question::Pair(*pair, of, other)),
+            };
         }
         Ok(match function {
             "sort" => Question::Sort(of),

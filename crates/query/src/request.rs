@@ -222,7 +222,9 @@ impl Request {
         let is_new = |question: &Question| {
             matches!(
                 question,
-                Question::Aggregate(Aggregate::Count, _) | Question::Ordered(..)
+                Question::Aggregate(Aggregate::Count, _)
+                    | Question::Ordered(..)
+                    | Question::Pair(..)
             )
         };
         let are_new = questions.iter().any(is_new);

@@ -27,6 +27,7 @@ use tfhe_sbc_upload::readings::Column;
 use tfhe_sbc_upload::row_labels;
 use thiserror::Error;
 
+use crate::Pair;
 use crate::scope::{About, GroupKey};
 pub use answer::{Answer, AnswerValue, Bin, Decryption, Labelled, Unreadable};
 use ciphertexts::Lists;
@@ -118,6 +119,18 @@ pub enum Meaning {
         sum_blocks: u32,
         /// The measure that is the answer.
         measure: Spread,
+    },
+    /// Sums of the codes of two numbers over the same rows, one after the other: of the codes of each, of the products of codes and, for a
+    /// correlation, of the squares of each.
+    Pair {
+        /// The encodings of the codes.
+        columns: Box<[Column; 2]>,
+        /// The number of rows.
+        rows: u32,
+        /// The number of blocks of each sum.
+        blocks: Vec<u32>,
+        /// The function that is the answer.
+        function: Pair,
     },
     /// The code of a value, in the given number of blocks, followed by the place of its row among the
     /// labels.

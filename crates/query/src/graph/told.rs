@@ -30,6 +30,7 @@ impl Graph<'_> {
         }
         let of = match question {
             Question::Aggregate(_, of)
+            | Question::Pair(_, of, _)
             | Question::Percentile(of, _)
             | Question::Histogram(of, _)
             | Question::Sort(of)
@@ -144,6 +145,12 @@ impl Graph<'_> {
                 | Aggregate::Argmin
                 | Aggregate::Argmax
                 | Aggregate::Median => Meaning::Reading(column),
+            },
+            Question::Pair(function, _, other) => Meaning::Pair {
+                columns: Box::new([column, self.values(other)?.1]),
+                rows: 0,
+                blocks: Vec::new(),
+                function: *function,
             },
             Question::Histogram(_, edges) => Meaning::Histogram {
                 column,

@@ -35,6 +35,9 @@ fn questions_survive_their_text() {
         "shift(a, -2)",
         "diff(a)",
         "diff(a + b, 24)",
+        "cov(a, b)",
+        "corr(a - b, 2 * a + 1)",
+        "dot(a, a)",
     ] {
         let question: Question = text.parse().unwrap();
         assert_eq!(question.to_string(), text);
@@ -73,6 +76,19 @@ fn other_ways_to_write_are_understood() {
     ] {
         let question: Question = text.parse().unwrap();
         assert_eq!(question.to_string(), meant, "{text}");
+    }
+}
+
+#[test]
+fn functions_of_two_columns_need_two() {
+    for (text, reason) in [
+        ("cov(a)", "it lacks a second column, as in cov(a, b)"),
+        ("corr(a, 3)", "corr is of two columns, not of a number"),
+        ("dot(2, a)", "dot is of a column, not of a number"),
+        ("cov(a, b, a)", "it has too many arguments"),
+    ] {
+        let error = text.parse::<Question>().unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
     }
 }
 

@@ -1,12 +1,14 @@
 //! Decrypted answers.
 
 use serde::{Serialize, Serializer};
+use tfhe_sbc_columns::PairSums;
 use tfhe_sbc_columns::decimal::Decoder;
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_upload::readings::Column;
 use thiserror::Error;
 
+use crate::Pair;
 use crate::scope::{About, GroupKey};
 
 use super::optional::{Gaps, Read, read_percentile};
@@ -396,6 +398,16 @@ pub(super) fn value(
             sum.zip(squares)
                 .and_then(|(sum, squares)| spread(&column, rows, (sum, squares), measure))
         }
+        Meaning::Pair {
+            columns,
+            rows,
+            blocks: of_each,
+            function,
+        } => {
+            let sums = of_each.iter().map(|count| blocks.number(*count as usize));
+            let sums = sums.collect::<Option<Vec<u128>>>();
+            sums.and_then(|sums| pair(&columns, rows, &sums, function))
+        }
         Meaning::Place(column, code_blocks, labels) => {
             let decode = decode(&column)?;
             let code = blocks.number(code_blocks as usize);
@@ -562,6 +574,22 @@ fn spread(
     Some(AnswerValue::Number {
         value: spread.of_sums(&decoder(column), rows, sum, squares)?,
         unit: measure.unit(&column.unit),
+    })
+}
+
+/// Returns a function of the values of two columns in `rows` rows, from sums of their codes.
+fn pair(columns: &[Column; 2], rows: u32, sums: &[u128], function: Pair) -> Option<AnswerValue> {
+    let [a, b] = columns;
+    let unit = function.unit(&a.unit, &b.unit);
+    let sums = PairSums::read(rows, sums)?;
+    let value = (function.measure()).of_sums([&decoder(a), &decoder(b)], &sums)?;
+    Some(match value {
+        Some(value) => AnswerValue::Number { value, unit },
+        None => AnswerValue::Missing {
+            row: None,
+            value: (),
+            unit,
+        },
     })
 }
 

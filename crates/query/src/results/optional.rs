@@ -119,6 +119,9 @@ fn nothing(of: Meaning) -> Option<AnswerValue> {
         Meaning::Spread {
             column, measure, ..
         } => missing(None, measure.unit(&column.unit)),
+        Meaning::Pair {
+            columns, function, ..
+        } => missing(None, function.unit(&columns[0].unit, &columns[1].unit)),
         Meaning::Row(column, label) => missing(Some(label), column.unit),
         Meaning::Present(_) => AnswerValue::Number {
             value: 0.0,
@@ -168,7 +171,7 @@ fn counted(of: Meaning, count_blocks: u32, blocks: &mut Blocks<'_>) -> Result<Re
     let (rows, least) = match &of {
         Meaning::Sum(_, rows) | Meaning::Mean(_, rows) => (*rows, 1),
         Meaning::Spread { rows, measure, .. } => (*rows, 1 + u32::from(measure.sample)),
-        Meaning::Histogram { rows, .. } => (*rows, 0),
+        Meaning::Histogram { rows, .. } | Meaning::Pair { rows, .. } => (*rows, 0),
         _ => return Ok(None),
     };
     let Some(gaps) = rows.checked_sub(present) else {
@@ -210,6 +213,17 @@ fn counted(of: Meaning, count_blocks: u32, blocks: &mut Blocks<'_>) -> Result<Re
             column,
             edges,
             rows: present,
+        },
+        Meaning::Pair {
+            columns,
+            blocks,
+            function,
+            ..
+        } => Meaning::Pair {
+            columns,
+            rows: present,
+            blocks,
+            function,
         },
         _ => return Ok(None),
     };

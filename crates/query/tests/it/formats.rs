@@ -5,13 +5,13 @@ use crate::key_set::{KeySet, Table, key_set, questions, table};
 use ciborium::Value;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message};
-use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::costs;
 use tfhe_sbc_query::request::{Manner, ParsedRequest, Request};
 use tfhe_sbc_query::results::{
     AnswerValue, EncryptedAnswer, Gaps, Meaning, Results, ResultsError, Spread,
 };
 use tfhe_sbc_query::scope::{About, AboutDevice, GroupKey, Scope};
+use tfhe_sbc_query::{Pair, Question};
 use tfhe_sbc_upload::moments::{Moment, Span};
 use tfhe_sbc_upload::readings::Column;
 
@@ -112,6 +112,26 @@ fn later_meanings() -> Vec<(Meaning, usize)> {
     ]
 }
 
+/// The meanings of functions of two columns, with the number of blocks of each.
+fn pair_meanings() -> Vec<(Meaning, usize)> {
+    let pair = |function, blocks: &[u32]| Meaning::Pair {
+        columns: Box::new([0, 1].map(|at| small_table().metadata.columns[at].clone())),
+        rows: 2,
+        blocks: blocks.to_vec(),
+        function,
+    };
+    let counted = Gaps::Counted(1);
+    vec![
+        (pair(Pair::Cov, &[3, 2, 4]), 9),
+        (pair(Pair::Corr, &[3, 2, 4, 5, 4]), 18),
+        (pair(Pair::Dot, &[3, 2, 4]), 9),
+        (
+            Meaning::Optional(Box::new(pair(Pair::Cov, &[3, 2, 4])), counted),
+            10,
+        ),
+    ]
+}
+
 /// A result with one answer of each meaning, all of whose blocks are 0.
 fn results_of(keys: &KeySet, meanings: Vec<(Meaning, usize)>) -> Vec<u8> {
     let parameters = keys.secret.parameters();
@@ -181,6 +201,10 @@ fn requests_and_results_are_written_as_they_were() {
     let asked = questions(&["last(a)"]);
     let scoped = Request::seal_in(manner, &asked, &small_table().metadata, under, None).unwrap();
     assert_golden("scoped_request", &scoped);
+    assert_golden("pair_results", &results_of(keys, pair_meanings()));
+    let pairs = questions(&["cov(a, b)", "corr(a - b, 2 * a)", "dot(a, b)"]);
+    let pairs = keys.seal(&small_table(), &pairs).unwrap();
+    assert_golden("pair_request", &pairs);
     let ordered = keys.seal(&small_table(), &ordered_questions()).unwrap();
     assert_golden("ordered_request", &ordered);
     let parsed = Request::parse(&scoped, under.0, under.1).unwrap();
@@ -297,7 +321,7 @@ fn requests_with_any_bit_turned_over_do_no_harm() {
 #[test]
 fn results_with_any_bit_turned_over_do_no_harm() {
     let keys = key_set();
-    let all = || [all_meanings(), later_meanings()].concat();
+    let all = || [all_meanings(), later_meanings(), pair_meanings()].concat();
     let result = results_of(keys, all());
     let answers = Results::decrypt(&result, &keys.secret).unwrap();
     let answers = answers.all().unwrap();
@@ -348,4 +372,55 @@ fn a_place_behind_the_last_row_is_refused() {
     (*count, *code_blocks) = (u32::MAX, 0);
     let read = endless.read(parameters, &[0; 6]);
     assert!(matches!(read, Err(ResultsError::Implausible(_))));
+}
+
+/// The sums of two columns are those of numbers, and as many as the function needs.
+#[test]
+fn sums_that_no_numbers_have_are_refused() {
+    let keys = key_set();
+    let parameters = keys.secret.parameters();
+    let answer = |meaning, blocks| EncryptedAnswer {
+        name: "cov(a, b)".to_owned(),
+        group: None,
+        blocks,
+        compact: Vec::new(),
+        joined: false,
+        meaning,
+    };
+    let cov = || pair_meanings().remove(0).0;
+    let value = |blocks: &[u64]| {
+        answer(cov(), 9)
+            .read(parameters, blocks)
+            .map(|read| read.value)
+    };
+    // Codes 1 and 2, and 3 and 1: the sums 3 and 4, and the sum of products 5.
+    let found = value(&[3, 0, 0, 0, 1, 1, 1, 0, 0]).unwrap();
+    let expected = AnswerValue::Number {
+        value: -0.125,
+        unit: String::new(),
+    };
+    assert_eq!(found, expected);
+    for blocks in [
+        &[3, 0, 0, 0, 1, 1, 1, 0][..],
+        &[3, 0, 0, 0, 1, 1, 1, 0, 0, 0],
+    ] {
+        assert!(matches!(value(blocks), Err(ResultsError::Implausible(_))));
+    }
+    // More rows than there are, sums of another function, and squares that are too small.
+    let (counted, _) = pair_meanings().remove(3);
+    let read = answer(counted, 10).read(parameters, &[3, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert!(matches!(read, Err(ResultsError::Implausible(_))));
+    let mut meaning = pair_meanings().remove(1).0;
+    let read =
+        |meaning, blocks: &[u64]| answer(meaning, blocks.len() as u32).read(parameters, blocks);
+    let mut squares = [0; 18];
+    squares[0] = 3;
+    let too_small = read(meaning.clone(), &squares);
+    assert!(matches!(too_small, Err(ResultsError::Implausible(_))));
+    let Meaning::Pair { blocks, .. } = &mut meaning else {
+        unreachable!()
+    };
+    *blocks = vec![3, 2, 4];
+    let without_squares = read(meaning, &[0; 9]);
+    assert!(matches!(without_squares, Err(ResultsError::Implausible(_))));
 }

@@ -115,7 +115,7 @@ impl Draw {
 
     pub(crate) fn question(&mut self, rows: usize) -> Question {
         let of = self.expression();
-        let text = match self.below(14) {
+        let text = match self.below(16) {
             0..4 => {
                 let at = self.below(Aggregate::ALL.len() as u64) as usize;
                 match Aggregate::ALL[at] {
@@ -132,6 +132,10 @@ impl Draw {
             9 => format!("sort({of})"),
             10 => format!("top_k({of}, {})", 1 + self.below(rows as u64)),
             11 | 12 => self.ordered(&of),
+            13 | 14 => {
+                let function = self.one_of(&["cov", "corr", "dot"]);
+                format!("{function}({of}, {})", self.expression())
+            }
             _ => {
                 let condition = self.condition(1);
                 let (then, otherwise) = (self.tree(3), self.tree(4));

@@ -4,7 +4,7 @@ use tfhe_sbc_query::condition::{Condition, Relation, Threshold};
 use tfhe_sbc_query::expression::Expression;
 use tfhe_sbc_query::results::{AnswerValue, Bin, Labelled};
 use tfhe_sbc_query::tree::{Branch, Tree};
-use tfhe_sbc_query::{Aggregate, Ordered, Question, Window};
+use tfhe_sbc_query::{Aggregate, Ordered, Pair, Question, Window};
 
 use crate::key_set::{Table, key_set};
 
@@ -98,6 +98,26 @@ fn aggregate(aggregate: Aggregate, values: &[f64]) -> f64 {
         Aggregate::Median => percentile(values, 50.0),
         Aggregate::First => values[0],
         Aggregate::Last => values[values.len() - 1],
+    }
+}
+
+/// The function of values in the same rows; `None` if there is none.
+fn pair(function: Pair, rows: &[(f64, f64)]) -> Option<f64> {
+    let n = rows.len() as f64;
+    let products: f64 = rows.iter().map(|(a, b)| a * b).sum();
+    let mean = |of: fn(&(f64, f64)) -> f64| rows.iter().map(of).sum::<f64>() / n;
+    let (a, b) = (mean(|row| row.0), mean(|row| row.1));
+    let differences: f64 = rows.iter().map(|row| (row.0 - a) * (row.1 - b)).sum();
+    let squares = |of: fn(&(f64, f64)) -> f64, mean: f64| -> f64 {
+        rows.iter().map(|row| (of(row) - mean).powi(2)).sum()
+    };
+    match function {
+        Pair::Dot => (n > 0.0).then_some(products),
+        Pair::Cov => (n > 1.0).then(|| differences / (n - 1.0)),
+        Pair::Corr => {
+            let spread = (squares(|row| row.0, a) * squares(|row| row.1, b)).sqrt();
+            (spread > CLOSE).then(|| differences / spread)
+        }
     }
 }
 
@@ -255,6 +275,14 @@ pub(crate) fn answer(table: &Table, question: &Question) -> AnswerValue {
             match values.len() < least {
                 true => missing(None),
                 false => number(aggregate(*of, &values)),
+            }
+        }
+        Question::Pair(function, a, b) => {
+            let rows = of_rows(a).into_iter().zip(of_rows(b));
+            let there = rows.filter(|(a, b)| !a.is_nan() && !b.is_nan());
+            match pair(*function, &there.collect::<Vec<_>>()) {
+                Some(value) => number(value),
+                None => missing(None),
             }
         }
         Question::Percentile(of, _) if values(of).is_empty() => missing(None),
