@@ -37,6 +37,12 @@ impl Optional {
         Self(OptionalNumber::whole(number.0.clone()))
     }
 
+    /// The numbers of the rows in which a mask holds; the others are missing.
+    #[staticmethod]
+    fn masked(number: &Number, mask: &Mask) -> PyResult<Self> {
+        Self::made(OptionalNumber::new(number.0.clone(), mask.0.clone()))
+    }
+
     /// The numbers, whatever they are where they are missing.
     #[getter]
     fn number(&self) -> PyResult<Number> {
@@ -149,6 +155,15 @@ impl Optional {
     /// The smallest or the largest, below a mark: `unmarked` reads it.
     fn extreme(&self, largest: bool) -> PyResult<Number> {
         made(self.0.marked_extreme(largest))
+    }
+
+    /// The first numbers in an order, below marks, with those that are missing behind them: `unmarked` reads each.
+    fn sorted(&self, largest_first: bool, count: usize) -> PyResult<Number> {
+        let marked = self.0.marked(largest_first).map_err(refused)?;
+        made(match largest_first {
+            true => marked.largest(count),
+            false => marked.smallest(count),
+        })
     }
 
     /// The first row of the smallest or the largest, and that below a mark.

@@ -46,7 +46,9 @@ def test_questions_leave_out_what_is_missing(keys, server, optional):
     answers = keys.secret.decrypt(server.query(upload, *expected))
     for question, value in expected.items():
         assert answers[question] == pytest.approx(value), question
-    answers = keys.secret.decrypt(server.query(upload, "score(t)", "sort(h)", "last(t)", "first(h)"))
+    answers = keys.secret.decrypt(
+        server.query(upload, "score(t)", "sort(h)", "last(t)", "first(h)")
+    )
     np.testing.assert_array_equal(answers["score(t)"], T)
     np.testing.assert_array_equal(answers["sort(h)"], np.sort(h[~np.isnan(h)]))
     assert answers["last(t)"] == ("7", 8.5)
@@ -245,9 +247,7 @@ def test_operators_with_keys_and_as_bytes(keys, server, optional):
     assert keys.secret.decrypt(t.fillna(-3).median()) == np.median(filled)
     limit = ts.Encryptor(keys.device).encrypt_scalar(20.0, scale=0.5, offset=-40, bits=8)
     np.testing.assert_array_equal(keys.secret.decrypt(t > server.load_scalar(limit)), clear > 20)
-    nothing = ts.Encryptor(keys.device).encrypt(
-        [None, None], name="x", bits=4, optional=optional
-    )
+    nothing = ts.Encryptor(keys.device).encrypt([None, None], name="x", bits=4, optional=optional)
     x = server.load(nothing)
     for question in (x.mean(), x.min(), x.max(), x.std(), x.ptp(), x.idxmin()):
         assert np.isnan(keys.secret.decrypt(question))

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
         that it has there; ``load_column`` and ``load_table`` give one of the two.
         """
 
-        @overload
+        @overload  # type: ignore[override]
         def __getitem__(self, key: str) -> EncryptedColumn: ...
+        @overload
+        def __getitem__(self, key: list[str]) -> EncryptedTable: ...
         @overload
         def __getitem__(self, key: int) -> EncryptedScalar: ...
         @overload

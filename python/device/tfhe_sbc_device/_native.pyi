@@ -23,9 +23,7 @@ class FormatError(TfheSbcError): ...
 class RangeError(TfheSbcError): ...
 
 _Declared = tuple[bool, list[float], list[float], list[float], str]
-_Column = tuple[
-    str, str, float, float, int, str | None, tuple[int, int, bool] | None, _Declared
-]
+_Column = tuple[str, str, float, float, int, str | None, tuple[int, int, bool] | None, _Declared]
 
 @final
 class DeviceKey:

@@ -286,5 +286,7 @@ def moments_of(rows: Sequence[str]) -> Any:
     """The times of labels, which are times or a device and a time, as an index of pandas."""
     index = index_of([device_and_moment(row)[1] for row in rows])
     if index is None or index.dtype.kind != "M":
-        raise ValueError("the labels of the rows are no times: group by a list with a key for each row")
+        raise ValueError(
+            "the labels of the rows are no times: group by a list with a key for each row"
+        )
     return index

@@ -37,7 +37,7 @@ def _count(value: object, what: str) -> int:
     if isinstance(value, bool):
         raise TypeError(f"{what} is a whole number, not {value}")
     try:
-        return operator.index(value)  # type: ignore[call-overload, no-any-return]
+        return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         pass
     hint = ""
@@ -100,13 +100,13 @@ class EncryptedRolling:
     def count(self) -> EncryptedOptionalColumn:
         """The number of readings in each window, without a unit.
 
-        As with pandas, the first windows are as long as there are rows, unless ``min_periods`` says how many
-        rows they need.
+        As with pandas, ``min_periods`` is the number of rows that a window needs here, with a reading or without: the
+        first windows have fewer.
         """
         from .optional import EncryptedOptionalColumn
 
         flags = _native.Optional.whole(_optional_of(self._of).valid.as_number())
-        counts = flags.rolling(self._window, self._min_periods or 1, "sum")
+        counts = flags.rolling(self._window, self._min_periods, "sum")
         name = f"rolling_count({self._of.name}, {self._window})"
         return EncryptedOptionalColumn(counts, name, "", self._of.rows)
 
@@ -153,14 +153,17 @@ def _numpy_diff(column: Rows, n: int = 1, axis: object = -1, **others: object) -
     check_axis(axis, **others)
     n = _count(n, "the number of differences")
     if not 0 <= n < len(column):
-        raise ValueError(f"{n} differences of {len(column)} rows leave none: give 0 to {len(column) - 1}")
+        raise ValueError(
+            f"{n} differences of {len(column)} rows leave none: give 0 to {len(column) - 1}"
+        )
     name = column.name
     for _ in range(n):
         # Each row less the one before, as numpy has it: the first row has no difference.
-        column = column[1:] - column[:-1]  # type: ignore[operator]
+        column = column[1:] - column[:-1]
         name = f"diff({name})"
         column.name = named(name)
     return column
 
 
-NUMPY.update({np.cumsum: _numpy_cumsum, np.diff: _numpy_diff})
+NUMPY[np.cumsum] = _numpy_cumsum
+NUMPY[np.diff] = _numpy_diff
