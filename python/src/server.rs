@@ -6,11 +6,13 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tfhe_sbc_columns::device_keys::DeviceKeys;
-use tfhe_sbc_columns::{self as columns, Values};
+use tfhe_sbc_columns::{self as columns, Uploads, Values};
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_python_shared::device::{ColumnTuple, under};
 use tfhe_sbc_python_shared::errors::{self, KeyMismatch, TfheSbcError};
-use tfhe_sbc_query::evaluate::{EvaluateError, Form, StoredUpload, evaluate, first_header};
+use tfhe_sbc_query::evaluate::{
+    EvaluateError, Form, StoredUpload, device_of, evaluate, first_header,
+};
 use tfhe_sbc_query::scope::Scope;
 use tfhe_sbc_upload::definition::{Under, UploadKind};
 use tfhe_sbc_upload::fresh_seeds;
@@ -97,10 +99,36 @@ impl Server {
     }
 
     /// Loads uploads of the same columns, their rows one after the other.
-    fn load(&self, py: Python<'_>, boxes: Vec<Bound<'_, PyBytes>>) -> PyResult<Loaded> {
+    /// Readings, with the names of the devices of uploads. Labels of rows begin with these if there are several, or
+    /// if names are given.
+    fn load(
+        &self,
+        py: Python<'_>,
+        boxes: Vec<(Option<String>, Bound<'_, PyBytes>)>,
+    ) -> PyResult<Loaded> {
         check_process()?;
-        let boxes: Vec<&[u8]> = boxes.iter().map(PyBytesMethods::as_bytes).collect();
-        loaded(py.detach(|| self.0.load(&boxes)))
+        let Some((key, devices)) = self.0.key().zip(self.0.devices()) else {
+            return Err(refused(columns::Error::RehearsalLoads));
+        };
+        let boxes: Vec<StoredUpload<'_>> = boxes.iter().map(stored).collect();
+        let is_named = boxes.iter().any(|upload| upload.device.is_some());
+        let names: Vec<Option<String>> = boxes
+            .iter()
+            .map(|upload| device_of(devices, upload))
+            .collect();
+        let bytes: Vec<&[u8]> = boxes.iter().map(|upload| upload.bytes).collect();
+        let uploads = py.detach(|| Uploads::parse(key.parameters(), devices, &bytes));
+        let uploads = uploads.map_err(refused)?;
+        let is_one = names.iter().all(|name| *name == names[0]);
+        let labels = uploads.labels().zip(&names).flat_map(|(labels, name)| {
+            labels.iter().map(move |label| match name {
+                Some(name) if is_named || !is_one => format!("{name} {label}"),
+                _ => label.clone(),
+            })
+        });
+        let labels = labels.collect();
+        let (columns, _) = loaded(Ok(self.0.load_parsed(uploads)))?;
+        Ok((columns, labels))
     }
 
     /// Readings of a rehearsal.
@@ -140,11 +168,7 @@ impl Server {
         };
         let (questions, scope) = asked;
         let scope = self::scope(scope)?;
-        let boxes = boxes.iter().map(|(device, bytes)| StoredUpload {
-            device: device.as_deref(),
-            bytes: bytes.as_bytes(),
-        });
-        let boxes: Vec<StoredUpload<'_>> = boxes.collect();
+        let boxes: Vec<StoredUpload<'_>> = boxes.iter().map(stored).collect();
         let questions = sealing::questions(&questions)?;
         let first = boxes
             .first()
@@ -191,6 +215,14 @@ fn scope((since, until, newest, by): ScopeTuple) -> PyResult<Scope> {
 }
 
 /// Returns a loaded table for Python.
+/// An upload as Python gives it.
+fn stored<'a>((device, bytes): &'a (Option<String>, Bound<'_, PyBytes>)) -> StoredUpload<'a> {
+    StoredUpload {
+        device: device.as_deref(),
+        bytes: bytes.as_bytes(),
+    }
+}
+
 fn loaded(table: Result<columns::Table, columns::Error>) -> PyResult<Loaded> {
     let table = table.map_err(refused)?;
     let columns = table.columns().map(|(column, values)| {

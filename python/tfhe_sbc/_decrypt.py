@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from . import _native
 from ._answers import Opened, Result, by_question, framed
 from ._encrypted import (
+    Columns_,
     Encrypted_,
     EncryptedColumn,
     EncryptedMask,
@@ -19,11 +20,13 @@ from ._encrypted import (
     EncryptedScalar,
     EncryptedSelection,
     EncryptedStatistic,
+    EncryptedSummary,
+    EncryptedSummaryTable,
     EncryptedTable,
+    EncryptedTableSelection,
     Reader,
     compute,
 )
-from ._encrypted.groups import EncryptedGroupTable
 from ._encryptor import PathLike
 from ._files import Box, is_box
 from ._frames import Clear, Form, maker
@@ -37,8 +40,7 @@ if TYPE_CHECKING:
 #: What can be decrypted.
 Decryptable = Union[
     Encrypted_,
-    EncryptedTable,
-    EncryptedGroupTable,
+    Columns_,
     Box,
     "Sequence[Decryptable]",
     "Mapping[str, Decryptable]",
@@ -55,7 +57,9 @@ Table = Union[
 #: What somebody can have decrypted.
 Decrypted = Union[Result, Table, "list[Decrypted]", "tuple[Decrypted, ...]", "dict[str, Decrypted]"]
 #: What has rows.
-_Rows = Union[EncryptedColumn, EncryptedOptionalColumn, EncryptedMask]
+_Rows = Union[EncryptedColumn, EncryptedOptionalColumn, EncryptedMask, EncryptedSummary]
+#: What has rows and columns.
+_Tables = Union[EncryptedTable, EncryptedSummaryTable]
 _ToNumpy = Union[Literal["numpy"], None]
 
 
@@ -97,7 +101,7 @@ class Decrypts(ABC):
     @overload
     def decrypt(
         self,
-        value: EncryptedColumn | EncryptedOptionalColumn,
+        value: EncryptedColumn | EncryptedOptionalColumn | EncryptedSummary,
         progress: Progress = None,
         *,
         device_keys: PathLike | None = None,
@@ -115,7 +119,7 @@ class Decrypts(ABC):
     @overload
     def decrypt(
         self,
-        value: EncryptedTable,
+        value: _Tables,
         progress: Progress = None,
         *,
         device_keys: PathLike | None = None,
@@ -124,7 +128,7 @@ class Decrypts(ABC):
     @overload
     def decrypt(
         self,
-        value: EncryptedTable,
+        value: _Tables,
         progress: Progress = None,
         *,
         device_keys: PathLike | None = None,
@@ -142,7 +146,7 @@ class Decrypts(ABC):
     @overload
     def decrypt(
         self,
-        value: _Rows | EncryptedTable,
+        value: _Rows | _Tables,
         progress: Progress = None,
         *,
         device_keys: PathLike | None = None,
@@ -151,7 +155,7 @@ class Decrypts(ABC):
     @overload
     def decrypt(
         self,
-        value: _Rows | EncryptedTable,
+        value: _Rows | _Tables,
         progress: Progress = None,
         *,
         device_keys: PathLike | None = None,
@@ -260,7 +264,7 @@ class Decryption:
 
     def _encrypted_in(self, value: Any) -> Iterator[Any]:
         """The encrypted values in lists, dicts and tables."""
-        if isinstance(value, (Mapping, EncryptedTable, EncryptedGroupTable)):
+        if isinstance(value, (Mapping, Columns_)):
             for _, one in value.items():
                 yield from self._encrypted_in(one)
         elif isinstance(value, (list, tuple)):
@@ -268,7 +272,7 @@ class Decryption:
                 yield from self._encrypted_in(one)
         elif isinstance(value, Encrypted_):
             yield value
-        elif isinstance(value, EncryptedSelection):
+        elif isinstance(value, (EncryptedSelection, EncryptedTableSelection)):
             raise TypeError(
                 "which rows are selected nobody knows, so there is no list of them to decrypt: decrypt "
                 "what a reduction such as sum() or count() gives, or the column and the mask"
@@ -287,10 +291,12 @@ class Decryption:
         if isinstance(value, (list, tuple)):
             listed = [self._read(one) for one in value]
             return tuple(listed) if isinstance(value, tuple) else listed
-        if isinstance(value, (EncryptedTable, EncryptedGroupTable)):
+        if isinstance(value, Columns_):
             columns = {name: self._values_of(column) for name, column in value.items()}
             units = {name: column.unit for name, column in value.items()}
-            return self._maker.table(Clear(columns, units, value.rows))
+            keys = getattr(value, "_keys", None)
+            rows: Sequence[str] = getattr(value, "rows", ())
+            return self._maker.table(Clear(columns, units, rows, keys))
         if isinstance(value, Encrypted_):
             read, rows = self._values_of(value), getattr(value, "rows", ())
             if not isinstance(read, np.ndarray) or len(read) != len(rows):
@@ -302,7 +308,8 @@ class Decryption:
                 numbers = {f"{value.name}[{place}]": one for place, one in enumerate(read.T)}
                 return self._maker.table(Clear(numbers, {}, rows))
             units = {value.name: getattr(value, "unit", "")}
-            return self._maker.column(Clear({value.name: read}, units, rows))
+            keys = getattr(value, "_keys", None)
+            return self._maker.column(Clear({value.name: read}, units, rows, keys))
         assert self._open is not None
         opened = self._open(value)
         if not isinstance(opened, Clear):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,46 @@ _MOMENT = re.compile(
 
 
 @dataclass(frozen=True)
-class Clear:
-    """Columns in the clear of the same rows: by name their values and units, and the rows' labels."""
+class Keys:
+    """What tells rows that are groups: the values of each key, one for each row, and the keys' names as far as they
+    have some."""
 
-    columns: Mapping[str, NDArray[Any]]
-    units: Mapping[str, str]
+    levels: Sequence[Sequence[object]]
+    names: Sequence[str | None]
+
+    def beside(self, columns: Mapping[str, object]) -> dict[str, Sequence[object]]:
+        """The keys by names, of which each has one that no column has."""
+        taken, named = set(columns), {}
+        for given, level in zip(self.names, self.levels):
+            name = given or "key"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            named[name] = level
+        return named
+
+
+#: The name of a column, or of a reduction of one.
+Name = Union[str, tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Clear:
+    """Columns in the clear of the same rows: by :data:`Name` their values and units, and the rows' labels or keys."""
+
+    columns: Mapping[Any, NDArray[Any]]
+    units: Mapping[Any, str]
     rows: Sequence[str]
+    keys: Keys | None = None
+
+    def flat(self) -> dict[str, NDArray[Any]]:
+        """The columns by names that are texts."""
+        return {flat(name): values for name, values in self.columns.items()}
+
+
+def flat(name: Name) -> str:
+    """A name as one text."""
+    return name if isinstance(name, str) else "_".join(name)
 
 
 @dataclass(frozen=True)
@@ -38,7 +72,7 @@ class Groups:
     """Answers in the clear, one for each group: by name what tells the groups, and the answers."""
 
     keys: Mapping[str, Sequence[object]]
-    answers: Mapping[str, Sequence[object]]
+    answers: Mapping[str, Sequence[object] | NDArray[Any]]
 
 
 class Maker(Protocol):
@@ -111,22 +145,25 @@ class _Pandas:
         ((name, values),) = clear.columns.items()
         if not self._series:
             return values
-        return self._pandas.Series(values, self._index(clear.rows), name=name)
+        return self._pandas.Series(values, self._index(clear), name=name)
 
     def table(self, clear: Clear) -> Any:
-        return self._pandas.DataFrame(dict(clear.columns), index=self._index(clear.rows))
+        return self._pandas.DataFrame(dict(clear.columns), index=self._index(clear))
 
     def groups(self, groups: Groups) -> Any:
-        index = self._pandas.MultiIndex.from_arrays(
-            list(groups.keys.values()), names=list(groups.keys)
-        )
-        if len(groups.keys) == 1:
-            index = index.get_level_values(0)
+        index = self._index_of_keys(Keys(list(groups.keys.values()), list(groups.keys)))
         return self._pandas.DataFrame(dict(groups.answers), index=index)
 
-    def _index(self, rows: Sequence[str]) -> Any:
-        index = index_of(rows)
-        return self._pandas.RangeIndex(len(rows)) if index is None else index
+    def _index_of_keys(self, keys: Keys) -> Any:
+        if len(keys.levels) == 1:
+            return self._pandas.Index(keys.levels[0], name=keys.names[0])
+        return self._pandas.MultiIndex.from_arrays(list(keys.levels), names=list(keys.names))
+
+    def _index(self, clear: Clear) -> Any:
+        if clear.keys is not None:
+            return self._index_of_keys(clear.keys)
+        index = index_of(clear.rows)
+        return self._pandas.RangeIndex(len(clear.rows)) if index is None else index
 
 
 def index_of(rows: Sequence[str]) -> Any:
@@ -156,14 +193,17 @@ class _Polars:
         self._polars = polars
 
     def table(self, clear: Clear) -> Any:
-        columns = {}
+        columns: dict[str, Any] = {}
+        values = clear.flat()
+        if clear.keys is not None:
+            return self.groups(Groups(clear.keys.beside(values), values))
         labels = _Labels.of(clear.rows)
         if labels is not None:
-            name = labels.name_beside(clear.columns)
+            name = labels.name_beside(values)
             columns[name] = self._polars.Series(name, labels.values)
             if labels.in_utc:
                 columns[name] = columns[name].dt.replace_time_zone("UTC")
-        return self._polars.DataFrame({**columns, **clear.columns}, nan_to_null=True)
+        return self._polars.DataFrame({**columns, **values}, nan_to_null=True)
 
     column = table
 
@@ -180,16 +220,21 @@ class _Arrow:
 
     def table(self, clear: Clear) -> Any:
         arrow, arrays, fields = self._arrow, [], []
-        labels = _Labels.of(clear.rows)
+        columns = clear.flat()
+        labels = _Labels.of(clear.rows) if clear.keys is None else None
+        for name, level in ({} if clear.keys is None else clear.keys.beside(columns)).items():
+            arrays.append(arrow.array(level))
+            fields.append(arrow.field(name, arrays[-1].type))
         if labels is not None:
             array = arrow.array(labels.values)
             if labels.in_utc:
                 array = array.cast(arrow.timestamp(array.type.unit, "UTC"))
             arrays.append(array)
-            fields.append(arrow.field(labels.name_beside(clear.columns), array.type))
-        for name, values in clear.columns.items():
+            fields.append(arrow.field(labels.name_beside(columns), array.type))
+        units = {flat(name): unit for name, unit in clear.units.items()}
+        for name, values in columns.items():
             array = arrow.array(values, from_pandas=True)
-            unit = clear.units.get(name)
+            unit = units.get(name)
             arrays.append(array)
             fields.append(arrow.field(name, array.type, metadata={"unit": unit} if unit else None))
         return arrow.Table.from_arrays(arrays, schema=arrow.schema(fields))

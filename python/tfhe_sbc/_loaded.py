@@ -17,9 +17,9 @@ from ._encrypted import (
 
 if TYPE_CHECKING:
     from ._encrypted.base import Places
-    from ._encrypted.groups import By
+    from ._encrypted.grouping import By
 
-    class Loaded(EncryptedColumn, EncryptedTable):
+    class Loaded(EncryptedColumn, EncryptedTable):  # type: ignore[misc]
         """An upload that is loaded: its only column, or a table of its columns.
 
         Which one depends on what was encrypted, and no type knows that. Whatever either can do has the types

@@ -94,11 +94,13 @@ class Server:
         """Its parameter set."""
         return Parameters(self._server.parameters)
 
-    def load(self, boxes: Box | Iterable[Box]) -> Loaded:
+    def load(self, boxes: Box | Iterable[Box], *, devices: Sequence[str] | None = None) -> Loaded:
         """Loads an upload, or several with the same columns, whose rows follow one another.
 
         Args:
             boxes: uploads, as bytes or as the paths of their files.
+            devices: the name of each upload's device, with which the labels of its rows begin. Uploads under the keys of
+                devices tell it themselves; their labels begin with it if there are several.
 
         Returns:
             An :class:`EncryptedColumn`, or an :class:`EncryptedOptionalColumn` if its readings may be
@@ -110,20 +112,24 @@ class Server:
         """
         listed = _boxes(boxes)
         with _told_what_it_is(listed):
-            loaded = self._server.load(listed)
+            loaded = self._server.load(_named(listed, devices))
         return loaded_of(*loaded)
 
-    def load_column(self, boxes: Box | Iterable[Box]) -> EncryptedColumn:
+    def load_column(
+        self, boxes: Box | Iterable[Box], *, devices: Sequence[str] | None = None
+    ) -> EncryptedColumn:
         """:meth:`load` of uploads with one column, in which no reading is missing.
 
         Raises:
             ValueError: several columns, or one whose readings may be missing.
         """
-        return column_of(self.load(boxes))
+        return column_of(self.load(boxes, devices=devices))
 
-    def load_table(self, boxes: Box | Iterable[Box]) -> EncryptedTable:
+    def load_table(
+        self, boxes: Box | Iterable[Box], *, devices: Sequence[str] | None = None
+    ) -> EncryptedTable:
         """:meth:`load`, but a table also of one column."""
-        return whole_table_of(self.load(boxes))
+        return whole_table_of(self.load(boxes, devices=devices))
 
     def load_scalar(self, box: Box) -> EncryptedScalar:
         """Loads the one number that ``Encryptor.encrypt_scalar`` has encrypted."""
@@ -207,14 +213,12 @@ class Server:
         session = None if key is None else Encryptor(key)._session
         keys = (session, zeros_of(sanitise), directory_of(device_keys))
         listed = _boxes(boxes)
-        names = [None] * len(listed) if devices is None else list(devices)
-        if isinstance(devices, str) or len(names) != len(listed):
-            raise ValueError(f"devices names the device of each upload: give {len(listed)} names")
+        named = _named(listed, devices)
         scope = (_moment(since), _moment(until), newest, by)
         with telling(progress, "computing", " bootstraps") as callback:
             with _told_what_it_is(listed):
                 return self._server.query(
-                    list(zip(names, listed)),
+                    named,
                     (list(questions), scope),
                     keys,
                     max_bootstraps,
@@ -258,6 +262,14 @@ def _boxes(boxes: Box | Iterable[Box]) -> list[bytes]:
     if not listed:
         raise ValueError("there are no uploads: give at least one")
     return listed
+
+
+def _named(listed: list[bytes], devices: Sequence[str] | None) -> list[tuple[str | None, bytes]]:
+    """Uploads, each with the name of its device if that is given."""
+    names = [None] * len(listed) if devices is None else list(devices)
+    if isinstance(devices, str) or len(names) != len(listed):
+        raise ValueError(f"devices names the device of each upload: give {len(listed)} names")
+    return list(zip(names, listed))
 
 
 @contextmanager

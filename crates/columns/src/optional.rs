@@ -516,6 +516,9 @@ impl OptionalNumber {
     /// # Errors
     /// Edges that do not increase, or fewer than two.
     pub fn histogram(&self, edges: &[f64], closed: bool) -> Result<Number, Error> {
+        if let Some(present) = self.present()? {
+            return present.histogram(edges, closed);
+        }
         // Codes with a mark are above all bins.
         let marked = self.marked(false)?.node();
         self.number.histogram_of(marked, edges, closed)

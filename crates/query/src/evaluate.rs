@@ -235,7 +235,7 @@ fn parts_of(asked: &[(String, AskedOf)]) -> Vec<Computed> {
 }
 
 /// The name of an upload's device: as it is given, else that of the device whose key it is under.
-fn device_of(devices: &DeviceKeys, upload: &StoredUpload<'_>) -> Option<String> {
+pub fn device_of(devices: &DeviceKeys, upload: &StoredUpload<'_>) -> Option<String> {
     let by_key = || {
         let header = first_header(upload.bytes).ok()?;
         let issue = devices.issue_of(&header).ok()??;

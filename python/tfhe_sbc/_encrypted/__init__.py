@@ -9,17 +9,21 @@ mask, a count of a mask is a number, numpy's functions take all of them). Import
 need are under ``TYPE_CHECKING``.
 """
 
-from .base import Cost, Encrypted, Encrypted_, Reader, compute, cost, to_bytes
+from .base import Columns_, Cost, Encrypted, Encrypted_, Reader, compute, cost, to_bytes
 from .column import EncryptedColumn
 from .functions import maximum, minimum, where
+from .groups import GroupedColumn, GroupedTable
 from .mask import EncryptedMask
-from .numeric import EncryptedScalar, EncryptedStatistic
+from .numeric import EncryptedScalar
 from .optional import EncryptedOptionalColumn
 from .selection import EncryptedSelection
-from .table import EncryptedTable
+from .statistic import EncryptedStatistic
+from .summary import EncryptedSummary, EncryptedSummaryTable
+from .table import EncryptedTable, EncryptedTableSelection
 from .windows import EncryptedRolling
 
 __all__ = [
+    "Columns_",
     "Cost",
     "Encrypted",
     "EncryptedColumn",
@@ -29,8 +33,13 @@ __all__ = [
     "EncryptedScalar",
     "EncryptedSelection",
     "EncryptedStatistic",
+    "EncryptedSummary",
+    "EncryptedSummaryTable",
     "EncryptedTable",
+    "EncryptedTableSelection",
     "Encrypted_",
+    "GroupedColumn",
+    "GroupedTable",
     "Reader",
     "compute",
     "cost",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, Union
 
@@ -16,8 +16,9 @@ from .._readings import ArrowArray, ArrowStream, Series
 if TYPE_CHECKING:
     from .column import EncryptedColumn
     from .mask import EncryptedMask
-    from .numeric import EncryptedScalar, EncryptedStatistic
+    from .numeric import EncryptedScalar
     from .optional import EncryptedOptionalColumn
+    from .statistic import EncryptedStatistic
 
 #: A clear number.
 Clear = Union[int, float, "np.number[Any]"]
@@ -38,6 +39,7 @@ Encrypted = Union[
     "EncryptedOptionalColumn",
 ]
 _Value = TypeVar("_Value", bound="Encrypted_")
+_Columns = TypeVar("_Columns", bound="Columns_")
 #: What encrypted values are made of.
 Part = Union[_native.Number, _native.Mask]
 #: An answer of a result: its kind, name, parts, unit and rows.
@@ -158,6 +160,32 @@ class Encrypted_:
         return ours(*args, **kwargs)
 
 
+class Columns_:
+    """The base of tables: encrypted values by name, which are computed together."""
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        """Names and encrypted values."""
+        raise NotImplementedError
+
+    def compute(self: _Columns, progress: Progress = None) -> _Columns:
+        """Computes them together, and gives them back. See :func:`compute`."""
+        compute(self, progress=progress)
+        return self
+
+    def cost(self, measure: bool = False) -> Cost:
+        """The cost of what is left to compute. See :func:`cost`."""
+        return cost(self, measure=measure)
+
+
+def flattened(values: Iterable[Any]) -> Iterator[Any]:
+    """Encrypted values, with those of tables one by one."""
+    for value in values:
+        if isinstance(value, Columns_):
+            yield from (one for _, one in value.items())
+        else:
+            yield value
+
+
 def named(text: str) -> str:
     return text if len(text) <= _MOST_OF_A_NAME else text[: _MOST_OF_A_NAME - 1] + "…"
 
@@ -243,15 +271,15 @@ class Cost:
 
 def _all_parts(values: Iterable[Any]) -> list[Part]:
     parts: list[Part] = []
-    for value in values:
+    for value in flattened(values):
         if not isinstance(value, Encrypted_):
             raise TypeError(f"a {type(value).__name__} is nothing encrypted")
         parts.extend(value._parts())
     return parts
 
 
-def compute(*values: Encrypted, progress: Progress = None) -> None:
-    """Computes encrypted values together: what they have in common once.
+def compute(*values: Encrypted | Columns_, progress: Progress = None) -> None:
+    """Computes encrypted values and tables of them together: what they have in common once.
 
     They keep what was computed, so that whatever is made of them starts from there. Other threads
     of Python run meanwhile; Ctrl-C calls the computation off.
@@ -270,8 +298,8 @@ def _compute(values: Sequence[Any], progress: Progress) -> int:
         return _native.compute(parts, callback)
 
 
-def cost(*values: Encrypted, measure: bool = False) -> Cost:
-    """The cost of computing encrypted values together.
+def cost(*values: Encrypted | Columns_, measure: bool = False) -> Cost:
+    """The cost of computing encrypted values and tables of them together.
 
     Args:
         measure: whether to try how fast this machine is, once for each server, and say how long
@@ -300,8 +328,8 @@ def to_bytes(
         sealed = value._answers(name)
         if any(not kind for kind, *_ in sealed):
             raise TypeError(
-                f"{value.name} has no form as bytes: of a selection, send sum() and count(); of "
-                "other statistics, what they are made of"
+                f"{value.name} has no form as bytes: variances have one with ddof=0 or ddof=1; for percentiles of "
+                "readings that may be missing ask Server.query, or fill them in first with fillna()"
             )
         answers.extend(sealed)
     return _native.seal(answers, bootstraps)

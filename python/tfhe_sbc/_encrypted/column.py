@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
 from .base import (
-    Bins,
-    Encrypted_,
     Operand,
     Part,
     Places,
@@ -22,22 +20,18 @@ from .base import (
     named,
     numbered,
     place_of,
-    places_of,
     state,
 )
-from .clear import in_order_of
 from .functions import where
-from .groups import By, EncryptedGroupValues, GroupedColumn, grouped_places, resampled_places
 from .mask import EncryptedMask
-from .numeric import EncryptedScalar, EncryptedStatistic, Numeric
+from .numeric import EncryptedScalar, Numeric
+from .rows import InRows
 from .selection import EncryptedSelection
-from .windows import EncryptedRolling, cumulative, diff, shift
-
-if TYPE_CHECKING:
-    from .optional import EncryptedOptionalColumn
+from .statistic import EncryptedStatistic, StatisticOfColumn, check_percentile, places_between
+from .windows import cumulative
 
 
-class EncryptedColumn(Numeric):
+class EncryptedColumn(InRows, Numeric):
     """An encrypted column of readings.
 
     Operators and reductions are those of a numpy array; what they give is encrypted. Clear and
@@ -75,35 +69,14 @@ class EncryptedColumn(Numeric):
             self, low: Operand | None = None, high: Operand | None = None
         ) -> EncryptedColumn: ...
 
-    # Its shape.
+    def _with_gaps(self) -> _native.Optional:
+        return _native.Optional.whole(self._number)
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """Its number of rows, as numpy has it."""
-        return (len(self.rows),)
-
-    @property
-    def ndim(self) -> int:
-        """1."""
-        return 1
-
-    @property
-    def size(self) -> int:
-        """Its number of rows."""
-        return len(self.rows)
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The lowest and the highest number that it can hold."""
-        return (self._number.offset, self._number.maximum)
-
-    @property
-    def scale(self) -> float:
-        """The step between its numbers."""
-        return self._number.scale
+    def _taken(self, places: Sequence[int]) -> EncryptedColumn:
+        rows = [self.rows[place] for place in places]
+        return EncryptedColumn(
+            self._number.take(list(places)), self.name, self.unit, rows, self._whole
+        )
 
     def __repr__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
@@ -112,15 +85,6 @@ class EncryptedColumn(Numeric):
             f"<EncryptedColumn {self.name!r}, {len(self)} rows, {low:g} to {high:g}{unit} in steps "
             f"of {self.scale:g}, {state(self)}>"
         )
-
-    def __iter__(self) -> NoReturn:
-        raise TypeError(
-            "a loop over an encrypted column computes row by row, which is slow: use operators and "
-            "reductions on the whole column, or column[i] for single rows"
-        )
-
-    def __contains__(self, value: object) -> bool:
-        raise TypeError("use (column == value).any(), which stays encrypted")
 
     @overload
     def __getitem__(self, key: int) -> EncryptedScalar: ...
@@ -140,23 +104,9 @@ class EncryptedColumn(Numeric):
             return EncryptedScalar(
                 self._number.item(place), f"{self.name}[{place}]", self.unit, self._whole
             )
-        places = places_of(in_order_of(key, self.rows), len(self))
-        if not places:
-            raise IndexError("no rows are left: an encrypted column has at least one")
-        rows = [self.rows[place] for place in places]
-        return EncryptedColumn(self._number.take(places), self.name, self.unit, rows, self._whole)
+        return self._at(key)  # type: ignore[arg-type]
 
     # Rows in their order.
-
-    def rolling(self, window: int, min_periods: int | None = None) -> EncryptedRolling:
-        """The windows of the last ``window`` rows up to each row, as pandas has them: ``rolling(24).mean()``.
-
-        Args:
-            window: the number of rows.
-            min_periods: how many numbers a window needs to have a result, at most ``window``; ``window`` if
-                not given.
-        """
-        return EncryptedRolling(self, window, min_periods)
 
     def cumsum(
         self, axis: object = None, dtype: object = None, out: object = None
@@ -173,16 +123,6 @@ class EncryptedColumn(Numeric):
         """The largest of the rows up to each row, in the same unit."""
         return cumulative(self, "cummax")
 
-    def shift(self, periods: int = 1) -> EncryptedOptionalColumn:
-        """The number ``periods`` rows before each row, or after it if that is negative, in the same unit; missing where
-        there is none. It takes no bootstrap."""
-        return shift(self, periods)
-
-    def diff(self, periods: int = 1) -> EncryptedOptionalColumn:
-        """Each number less that ``periods`` rows before, or after if that is negative, in the same unit; missing where
-        one of the two is. Of compact columns it takes no bootstrap."""
-        return diff(self, periods)
-
     # What is missing: nothing. EncryptedOptionalColumn has readings that are.
 
     def isna(self) -> EncryptedMask:
@@ -198,24 +138,6 @@ class EncryptedColumn(Numeric):
     def fillna(self, value: Operand) -> EncryptedColumn:
         """This column, because nothing of it is missing."""
         return self
-
-    # Groups.
-
-    def groupby(self, by: By) -> GroupedColumn:
-        """Its rows in groups by clear keys.
-
-        Args:
-            by: ``"device"``, ``"hour"``, ``"weekday"``, ``"day"`` or ``"month"`` of the rows' labels, a function of
-                a label, or a key for each row.
-        """
-        return GroupedColumn(self, grouped_places(by, self.rows))
-
-    def resample(self, rule: str) -> GroupedColumn:
-        """Its rows by periods such as ``"1h"`` or ``"1D"``, in pandas' words; the labels are times.
-
-        Periods without rows are groups, too.
-        """
-        return GroupedColumn(self, resampled_places(rule, self.rows))
 
     # Reductions.
 
@@ -314,7 +236,7 @@ class EncryptedColumn(Numeric):
         values = [self._number.sum(), self._number.sum_of_squared_codes()]
         name = f"{'std' if root else 'var'}({self.name})"
         unit = self.unit if root or not self.unit else f"({self.unit})²"
-        return _Spread(self._number, kind, values, finish, name, unit)
+        return StatisticOfColumn(self._number, kind, values, finish, name, unit)
 
     def median(self, axis: object = None, out: object = None) -> EncryptedScalar:
         """The median; for an even number of rows, the mean of the two in the middle."""
@@ -328,29 +250,11 @@ class EncryptedColumn(Numeric):
             method: ``"linear"`` between the two nearest rows, ``"lower"``, ``"higher"``, or
                 ``"inverted_cdf"``, the smallest that at least ``q`` percent do not exceed.
         """
-        if not is_clear_number(q):
-            raise TypeError(
-                f"percentiles are computed one by one, not of {q!r}: call this for each, and "
-                "ts.compute() them together"
-            )
-        if not 0 <= q <= 100:
-            raise ValueError(f"a percentile is from 0 to 100, not {q}")
+        check_percentile(q)
         name = f"percentile({self.name}, {q:g})"
-        last = len(self) - 1
-        place = q / 100.0 * last
-        low, high = math.floor(place + 1e-9), math.ceil(place - 1e-9)
-        if method == "inverted_cdf":
-            low = high = max(math.ceil(q / 100.0 * len(self) - 1e-9), 1) - 1
-        elif method == "lower":
-            high = low
-        elif method == "higher":
-            low = high
-        elif method != "linear":
-            raise ValueError(
-                f"there is no method '{method}' here: linear, lower, higher and inverted_cdf are"
-            )
+        low, high, way = places_between(q, len(self), method)
         # Between two rows, in hundredths of the way.
-        hundredths = round((place - low) * 100.0)
+        hundredths = round(way * 100.0)
         if hundredths == 0:
             high = low
         elif hundredths == 100:
@@ -361,66 +265,12 @@ class EncryptedColumn(Numeric):
             number = number.affine((100 - hundredths) / 100.0, 0.0).add(above, 1.0)
         return EncryptedScalar(number, name, self.unit, self._whole and low == high)
 
-    def quantile(self, q: float, method: str = "linear") -> EncryptedScalar:
+    def quantile(self, q: float = 0.5, method: str = "linear") -> EncryptedScalar:
         """The ``q``-th quantile, ``q`` from 0 to 1. See :meth:`percentile`."""
         return self.percentile(100.0 * q if is_clear_number(q) else q, method)
 
-    def describe(self) -> EncryptedGroupValues:
-        """Count, mean, standard deviation over the number of rows less one, minimum, quartiles and maximum, as pandas
-        has them. The quartiles lie between two rows as pandas' do, which is exact.
-
-        Returns:
-            Eight numbers; with ``to="pandas"`` they are decrypted to a Series with pandas' names.
-        """
-        values: dict[str, Encrypted_ | float] = {
-            "count": float(len(self)),
-            "mean": self.mean(),
-            "std": self.std(ddof=1) if len(self) > 1 else math.nan,
-            "min": self.min(),
-            "25%": self.percentile(25),
-            "50%": self.percentile(50),
-            "75%": self.percentile(75),
-            "max": self.max(),
-        }
-        return EncryptedGroupValues(list(values.values()), self.name, self.unit, list(values))
-
-    def histogram(
-        self,
-        bins: Bins = 10,
-        range: tuple[float, float] | None = None,
-    ) -> EncryptedColumn:
-        """The number of rows in each bin, from its edge up to but without the next.
-
-        The last bin has its upper edge too, as numpy's has.
-
-        Args:
-            bins: the edges, which increase, or a number of bins of one width.
-            range: where the bins of a number begin and end; all that the column can hold if not
-                given.
-
-        Returns:
-            Whole numbers, one for each bin.
-        """
-        edges = self._bins(bins, range)
-        return self._counted(self._number.histogram(edges.tolist(), True), edges)
-
-    def _bins(self, bins: Bins, range: tuple[float, float] | None) -> NDArray[np.float64]:
-        edges = self._edges(bins, range)
-        if edges.ndim != 1 or len(edges) < 2 or not bool(np.all(np.diff(edges) > 0)):
-            raise ValueError("a histogram has at least two edges, which increase")
-        if not bool(np.all(np.isfinite(edges))):
-            raise ValueError("a histogram's edges are finite")
-        return edges
-
-    def _counted(self, number: _native.Number, edges: NDArray[np.float64]) -> EncryptedColumn:
-        rows = [f"{low:g} to {high:g}" for low, high in zip(edges[:-1], edges[1:])]
-        return EncryptedColumn(number, f"histogram({self.name})", "", rows, True)
-
-    def _edges(self, bins: Bins, range: tuple[float, float] | None) -> NDArray[np.float64]:
-        if isinstance(bins, (int, np.integer)):
-            low, high = range or self.range
-            return np.linspace(low, high, int(bins) + 1)
-        return np.asarray(bins, dtype=np.float64)
+    def _histogram(self, edges: NDArray[np.float64], closed: bool) -> _native.Number:
+        return self._number.histogram(edges.tolist(), closed)
 
     def sort(self, descending: bool = False) -> EncryptedColumn:
         """Its numbers in order."""
@@ -451,25 +301,3 @@ class EncryptedColumn(Numeric):
 
     def _sealed(self) -> tuple[str, list[Part], str, list[str]]:
         return ("numbers", [self._number], self.unit, list(self.rows))
-
-
-class _Spread(EncryptedStatistic):
-    """A variance or its root."""
-
-    __slots__ = ("_of",)
-
-    def __init__(
-        self,
-        of: _native.Number,
-        kind: str,
-        values: Sequence[Part],
-        finish: Callable[..., Any],
-        name: str,
-        unit: str,
-    ) -> None:
-        super().__init__(kind, values, finish, name, unit)
-        self._of = of
-
-    def _sealed(self) -> tuple[str, list[Part], str, list[str]]:
-        kind, values, unit, labels = super()._sealed()
-        return (kind, [self._of, *values], unit, labels)

@@ -122,12 +122,9 @@ def _mask(condition: Any) -> EncryptedMask:
 
 
 def _as_number(condition: EncryptedMask) -> Numeric:
-    number = condition._mask.as_number()
-    if number.rows is None:
-        return EncryptedScalar(number, condition.name, "", True)
-    from .column import EncryptedColumn
-
-    return EncryptedColumn(number, condition.name, "", condition.rows, True)
+    if condition.ndim:
+        return condition._as_column()
+    return EncryptedScalar(condition._mask.as_number(), condition.name, "", True)
 
 
 def _renamed(value: Numbers, name: str) -> Numbers:

@@ -2,75 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Union
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Union, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .._frames import device_and_moment, index_of
-from .base import Answer, Encrypted_, Part, Reader, distinct, named, state
-from .clear import clear_rows
+from .._frames import Name
+from .base import Encrypted_
+from .grouping import Grouping
+from .summary import EncryptedSummary, EncryptedSummaryTable, Function, name_of, reduced
 
 if TYPE_CHECKING:
     from .column import EncryptedColumn
     from .optional import EncryptedOptionalColumn
     from .table import EncryptedTable
 
-#: The key of a group.
-Key = Union[str, int, float]
-#: What tells the groups: a part of the rows' labels, a function of them, or a key for each row.
-By = Union[str, Callable[[str], Key], Iterable[Key]]
-_Column = Union["EncryptedColumn", "EncryptedOptionalColumn"]
-
-_PARTS = ("device", "hour", "weekday", "day", "month")
-
-
-class EncryptedGroupValues(Encrypted_):
-    """An encrypted reduction of each group: its rows are the groups, and their labels the keys.
-
-    Decrypted it is an array, with ``to="pandas"`` a Series with the keys as index. It is no operand.
-    """
-
-    __slots__ = ("_values", "rows", "unit")
-
-    #: The keys of the groups as texts, in the clear.
-    rows: Sequence[str]
-    #: The unit of its numbers.
-    unit: str
-
-    def __init__(
-        self, values: Sequence[Encrypted_ | float], name: str, unit: str, rows: Sequence[str]
-    ) -> None:
-        self._values = list(values)
-        self.name = named(name)
-        self.unit = unit
-        self.rows = rows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def _parts(self) -> list[Part]:
-        return [p for one in self._values if isinstance(one, Encrypted_) for p in one._parts()]
-
-    def _read(self, reader: Reader) -> NDArray[Any]:
-        values = [one._read(reader) if isinstance(one, Encrypted_) else one for one in self._values]
-        return np.array(values)
-
-    def _answers(self, name: str) -> list[Answer]:
-        """An answer for each group that has one, ``NAME [KEY]``."""
-        pairs = list(zip(self.rows, self._values))
-        called = distinct(f"{name} [{key}]" for key, _ in pairs)
-        answers: list[Answer] = []
-        for one_name, (_, value) in zip(called, pairs):
-            if isinstance(value, Encrypted_):
-                answers.extend(value._answers(one_name))
-        return answers
-
-    def __repr__(self) -> str:
-        return f"<EncryptedGroupValues {self.name!r}, {len(self)} groups, {state(self)}>"
+    _Column = Union[EncryptedColumn, EncryptedOptionalColumn]
 
 
 class GroupedColumn:
@@ -81,212 +27,252 @@ class GroupedColumn:
     the others NaN.
     """
 
-    def __init__(self, column: _Column, groups: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, column: _Column, groups: Grouping) -> None:
         self._column = column
         self._groups = groups
 
     @property
-    def groups(self) -> dict[str, list[int]]:
-        """The places of the rows of each group, in the clear."""
-        return {key: list(places) for key, places in self._groups.items()}
+    def groups(self) -> dict[object, list[int]]:
+        """The places of the rows of each group by its key, in the clear."""
+        return {key: list(places) for key, places in zip(self._groups.each(), self._groups.places)}
 
-    def size(self) -> dict[str, int]:
-        """The number of rows of each group, in the clear; those without a reading are counted."""
-        return {key: len(places) for key, places in self._groups.items()}
+    def size(self) -> dict[object, int]:
+        """The number of rows of each group by its key, in the clear; those without a reading are counted."""
+        return {key: len(places) for key, places in self.groups.items()}
 
     def __len__(self) -> int:
-        return len(self._groups)
+        return len(self._groups.places)
 
-    def __iter__(self) -> Iterator[tuple[str, _Column]]:
+    def __iter__(self) -> Iterator[tuple[object, _Column]]:
         """Keys and the rows of their groups; groups without rows are left out."""
-        for key, places in self._groups.items():
+        for key, places in self.groups.items():
             if places:
-                yield key, self._column[list(places)]
+                yield key, self._column[places]
 
-    def _each(
-        self,
-        function: str,
-        apply: Callable[[Any], Encrypted_],
-        unit: str | None = None,
-        empty: float = math.nan,
-        least: int = 1,
-    ) -> EncryptedGroupValues:
-        column = self._column
-        values: list[Encrypted_ | float] = []
-        for places in self._groups.values():
-            if not places:
-                values.append(empty)
-            elif len(places) < least:
-                values.append(math.nan)
-            else:
-                values.append(apply(column[list(places)]))
-        unit = column.unit if unit is None else unit
-        name = f"{function}({column.name})"
-        return EncryptedGroupValues(values, name, unit, list(self._groups))
+    def get_group(self, key: object) -> _Column:
+        """The rows of the group with a key."""
+        if key not in self.groups or not self.groups[key]:
+            raise KeyError(
+                f"there is no group {key!r} with rows: there are {list(self.groups)[:20]}"
+            )
+        return self._column[self.groups[key]]
 
-    def sum(self) -> EncryptedGroupValues:
+    def _each(self, function: Function, *given: object) -> EncryptedSummary:
+        column, name = self._column, name_of(function)
+        empty = 0 if name in ("sum", "count") else math.nan
+        values: list[Encrypted_ | float] = [
+            reduced(column[list(places)], function, *given) if places else empty
+            for places in self._groups.places
+        ]
+        units = {one.unit for one in values if hasattr(one, "unit")}
+        unit = units.pop() if len(units) == 1 else ""
+        return EncryptedSummary(values, f"{name}({column.name})", unit, self._groups.keys)
+
+    def sum(self) -> EncryptedSummary:
         """The sum of each group."""
-        return self._each("sum", lambda rows: rows.sum(), empty=0)
+        return self._each("sum")
 
-    def count(self) -> EncryptedGroupValues:
+    def count(self) -> EncryptedSummary:
         """The number of readings of each group."""
-        return self._each("count", lambda rows: rows.count(), unit="", empty=0)
+        return self._each("count")
 
-    def mean(self) -> EncryptedGroupValues:
+    def mean(self) -> EncryptedSummary:
         """The mean of each group."""
-        return self._each("mean", lambda rows: rows.mean())
+        return self._each("mean")
 
-    def min(self) -> EncryptedGroupValues:
+    def min(self) -> EncryptedSummary:
         """The smallest of each group."""
-        return self._each("min", lambda rows: rows.min())
+        return self._each("min")
 
-    def max(self) -> EncryptedGroupValues:
+    def max(self) -> EncryptedSummary:
         """The largest of each group."""
-        return self._each("max", lambda rows: rows.max())
+        return self._each("max")
 
-    def var(self, ddof: int = 1) -> EncryptedGroupValues:
+    def var(self, ddof: int = 1) -> EncryptedSummary:
         """The variance of each group, over its number of rows less ``ddof``."""
-        unit = f"({self._column.unit})²" if self._column.unit else ""
-        return self._each("var", lambda rows: rows.var(ddof=ddof), unit=unit, least=ddof + 1)
+        return self._each("var", ddof)
 
-    def std(self, ddof: int = 1) -> EncryptedGroupValues:
+    def std(self, ddof: int = 1) -> EncryptedSummary:
         """The root of the variance of each group. See :meth:`var`."""
-        return self._each("std", lambda rows: rows.std(ddof=ddof), least=ddof + 1)
+        return self._each("std", ddof)
 
-    def median(self) -> EncryptedGroupValues:
-        """The median of each group, of a column that has all readings."""
-        return self._each("median", lambda rows: rows.median())
+    def median(self) -> EncryptedSummary:
+        """The median of each group."""
+        return self._each("median")
 
-    def quantile(self, q: float = 0.5, method: str = "linear") -> EncryptedGroupValues:
-        """The quantile of each group, of a column that has all readings.
+    def quantile(self, q: float = 0.5, method: str = "linear") -> EncryptedSummary:
+        """The quantile of each group.
 
         Args:
             q: from 0 to 1.
             method: as in :meth:`EncryptedColumn.percentile`.
         """
-        return self._each("quantile", lambda rows: rows.quantile(q, method))
 
-    def first(self) -> EncryptedGroupValues:
+        def quantile(rows: _Column) -> Encrypted_:
+            return rows.quantile(q, method)
+
+        return self._each(quantile)
+
+    def first(self) -> EncryptedSummary:
         """The first row of each group, of a column that has all readings."""
-        return self._each("first", lambda rows: rows[0])
+        return self._each("first")
 
-    def last(self) -> EncryptedGroupValues:
+    def last(self) -> EncryptedSummary:
         """The last row of each group, of a column that has all readings."""
-        return self._each("last", lambda rows: rows[-1])
+        return self._each("last")
 
+    def describe(self) -> EncryptedSummaryTable:
+        """Count, mean, standard deviation, minimum, quartiles and maximum of each group, in columns."""
+        each = [column.describe() for _, column in self]
+        if len(each) != len(self):
+            raise ValueError(
+                "there are groups without rows: describe the column itself, or group by other keys"
+            )
+        columns = {
+            label: EncryptedSummary([one[label] for one in each], label, "", self._groups.keys)
+            for label in each[0]
+        }
+        return EncryptedSummaryTable(columns, self._groups.keys)
 
-class EncryptedGroupTable:
-    """Encrypted reductions of the columns of a table, of each group: the rows are the groups.
+    @overload
+    def agg(self, func: Function) -> EncryptedSummary: ...  # type: ignore[overload-overlap]
+    @overload
+    def agg(self, func: Sequence[Function]) -> EncryptedSummaryTable: ...
+    @overload
+    def agg(self, **named: Function) -> EncryptedSummaryTable: ...
+    def agg(
+        self, func: Function | Sequence[Function] | None = None, **named: Function
+    ) -> EncryptedSummary | EncryptedSummaryTable:
+        """A reduction of each group, or several in columns: ``agg(["mean", "max"])`` or ``agg(low="min")``.
 
-    Decrypted it is a DataFrame with the keys as index.
-    """
-
-    def __init__(self, columns: dict[str, EncryptedGroupValues], rows: Sequence[str]) -> None:
-        self._columns = columns
-        #: The keys of the groups as texts, in the clear.
-        self.rows = rows
-
-    def __getitem__(self, name: str) -> EncryptedGroupValues:
-        return self._columns[name]
-
-    def items(self) -> Iterator[tuple[str, EncryptedGroupValues]]:
-        """Names and the reductions of the groups."""
-        return iter(self._columns.items())
-
-    def __repr__(self) -> str:
-        return f"<EncryptedGroupTable of {len(self.rows)} groups: {', '.join(self._columns)}>"
+        Args:
+            func: as in :meth:`EncryptedColumn.agg`.
+            named: reductions by the names of their columns.
+        """
+        if func is not None and (isinstance(func, str) or callable(func)):
+            return self._each(func)
+        functions = named if func is None else {name_of(one): one for one in func}
+        if not functions:
+            raise ValueError("there is nothing to aggregate with: name a reduction, such as 'mean'")
+        columns = {name: self._each(one) for name, one in functions.items()}
+        return EncryptedSummaryTable(columns, self._groups.keys)
 
 
 class GroupedTable:
-    """The rows of a table in groups. A reduction gives that of each column."""
+    """The rows of a table in groups. A reduction gives that of each column; see :class:`GroupedColumn`."""
 
-    def __init__(self, table: EncryptedTable, groups: Mapping[str, Sequence[int]]) -> None:
-        self._rows = list(groups)
+    def __init__(self, table: EncryptedTable, groups: Grouping) -> None:
+        self._table = table
+        self._groups = groups
         self._columns = {name: GroupedColumn(one, groups) for name, one in table.items()}
 
-    def __getitem__(self, name: str) -> GroupedColumn:
-        if name not in self._columns:
-            raise KeyError(f"there is no column {name!r}: there are {', '.join(self._columns)}")
+    @overload
+    def __getitem__(self, name: str) -> GroupedColumn: ...
+    @overload
+    def __getitem__(self, name: list[str]) -> GroupedTable: ...
+    def __getitem__(self, name: str | list[str]) -> GroupedColumn | GroupedTable:
+        """The groups of a column, or of several."""
+        if isinstance(name, list):
+            return GroupedTable(self._table[name], self._groups)
+        self._table[name]
         return self._columns[name]
 
-    def _all(self, reduce: Callable[[GroupedColumn], EncryptedGroupValues]) -> EncryptedGroupTable:
-        columns = {name: reduce(one) for name, one in self._columns.items()}
-        return EncryptedGroupTable(columns, self._rows)
+    def __len__(self) -> int:
+        return len(self._groups.places)
 
-    def sum(self) -> EncryptedGroupTable:
+    def __iter__(self) -> Iterator[tuple[object, EncryptedTable]]:
+        """Keys and the rows of their groups; groups without rows are left out."""
+        for key, places in self.groups.items():
+            if places:
+                yield key, self._table._taken(places)
+
+    @property
+    def groups(self) -> dict[object, list[int]]:
+        """The places of the rows of each group by its key, in the clear."""
+        return {key: list(places) for key, places in zip(self._groups.each(), self._groups.places)}
+
+    def size(self) -> dict[object, int]:
+        """The number of rows of each group by its key, in the clear; those without a reading are counted."""
+        return {key: len(places) for key, places in self.groups.items()}
+
+    def _all(self, reduce: Callable[[GroupedColumn], EncryptedSummary]) -> EncryptedSummaryTable:
+        columns = {name: reduce(one) for name, one in self._columns.items()}
+        return EncryptedSummaryTable(columns, self._groups.keys)
+
+    def sum(self) -> EncryptedSummaryTable:
         """The sum of each group."""
         return self._all(GroupedColumn.sum)
 
-    def count(self) -> EncryptedGroupTable:
+    def count(self) -> EncryptedSummaryTable:
         """The number of readings of each group."""
         return self._all(GroupedColumn.count)
 
-    def mean(self) -> EncryptedGroupTable:
+    def mean(self) -> EncryptedSummaryTable:
         """The mean of each group."""
         return self._all(GroupedColumn.mean)
 
-    def min(self) -> EncryptedGroupTable:
+    def min(self) -> EncryptedSummaryTable:
         """The smallest of each group."""
         return self._all(GroupedColumn.min)
 
-    def max(self) -> EncryptedGroupTable:
+    def max(self) -> EncryptedSummaryTable:
         """The largest of each group."""
         return self._all(GroupedColumn.max)
 
+    def var(self, ddof: int = 1) -> EncryptedSummaryTable:
+        """The variance of each group, over its number of rows less ``ddof``."""
+        return self._all(lambda one: one.var(ddof))
 
-def grouped_places(by: By, rows: Sequence[str]) -> dict[str, list[int]]:
-    """The places of the rows of each group, in the order of the keys, as pandas has them.
+    def std(self, ddof: int = 1) -> EncryptedSummaryTable:
+        """The root of the variance of each group."""
+        return self._all(lambda one: one.std(ddof))
 
-    Args:
-        by: ``"device"``, ``"hour"``, ``"weekday"`` (0 is Monday), ``"day"`` or ``"month"`` of the labels, a
-            function of a label, or a key for each row.
-        rows: the labels.
+    def median(self) -> EncryptedSummaryTable:
+        """The median of each group."""
+        return self._all(GroupedColumn.median)
 
-    Raises:
-        ValueError: there are not as many keys as rows, or labels have no such part.
-    """
-    keys: list[Any]
-    if isinstance(by, str):
-        if by not in _PARTS:
-            raise ValueError(f"groups are by {', '.join(_PARTS)}, a function or a list, not {by!r}")
-        if by == "device":
-            keys = [device_and_moment(row)[0] for row in rows]
-            if "" in keys:
-                raise ValueError(f"the label {rows[keys.index('')]!r} has no device before a time")
-        else:
-            keys = getattr(moments_of(rows), by).tolist()
-    elif callable(by):
-        keys = [by(row) for row in rows]
-    else:
-        clear = clear_rows(by, rows)
-        keys = (np.array(list(by)) if clear is None else clear).tolist()
-    if len(keys) != len(rows):
-        raise ValueError(f"{len(keys)} keys for {len(rows)} rows: give each row one")
-    found: dict[Any, list[int]] = {}
-    for place, key in enumerate(keys):
-        # A row whose key is NaN or None is in no group, as in pandas.
-        if key is not None and key == key:
-            found.setdefault(key, []).append(place)
-    return {str(key): found[key] for key in sorted(found)}
+    def quantile(self, q: float = 0.5) -> EncryptedSummaryTable:
+        """The quantile of each group, ``q`` from 0 to 1."""
+        return self._all(lambda one: one.quantile(q))
 
+    def first(self) -> EncryptedSummaryTable:
+        """The first row of each group, of columns that have all readings."""
+        return self._all(GroupedColumn.first)
 
-def resampled_places(rule: str, rows: Sequence[str]) -> dict[str, list[int]]:
-    """The places of the rows of each period, by the moment at which it begins; periods without rows are there.
+    def last(self) -> EncryptedSummaryTable:
+        """The last row of each group, of columns that have all readings."""
+        return self._all(GroupedColumn.last)
 
-    Args:
-        rule: the length of a period as pandas writes it, such as ``"1h"`` or ``"1D"``.
-        rows: the labels, which are times.
-    """
-    pandas = importlib.import_module("pandas")
-    series = pandas.Series(np.arange(len(rows)), index=moments_of(rows))
-    return {start.isoformat(): part.tolist() for start, part in series.resample(rule)}
+    def agg(
+        self,
+        func: Function
+        | Sequence[Function]
+        | Mapping[str, Function | Sequence[Function]]
+        | None = None,
+        **named: tuple[str, Function],
+    ) -> EncryptedSummaryTable:
+        """Reductions of each group.
 
-
-def moments_of(rows: Sequence[str]) -> Any:
-    """The times of labels, which are times or a device and a time, as an index of pandas."""
-    index = index_of([device_and_moment(row)[1] for row in rows])
-    if index is None or index.dtype.kind != "M":
-        raise ValueError(
-            "the labels of the rows are no times: group by a list with a key for each row"
-        )
-    return index
+        Args:
+            func: a reduction of all columns, as in :meth:`EncryptedColumn.agg`; a list of several, whose results have
+                pairs of a column and a reduction as names; or either for each column that a dict names.
+            named: a column and its reduction by the name of the result, as in ``agg(low=("t", "min"))``.
+        """
+        if func is None:
+            pairs = {name: self[column].agg(one) for name, (column, one) in named.items()}
+            if not pairs:
+                raise ValueError(
+                    "there is nothing to aggregate with: name a reduction, such as 'mean'"
+                )
+            return EncryptedSummaryTable(pairs, self._groups.keys)
+        if not isinstance(func, Mapping):
+            func = dict.fromkeys(self._columns, func)
+        columns: dict[Name, EncryptedSummary] = {}
+        lists = any(not (isinstance(one, str) or callable(one)) for one in func.values())
+        for name, one in func.items():
+            result = self[name].agg(one)
+            if isinstance(result, EncryptedSummary):
+                columns[(name, name_of(one)) if lists else name] = result  # type: ignore[arg-type]
+            else:
+                columns.update({(name, str(inner)): of for inner, of in result.items()})
+        return EncryptedSummaryTable(columns, self._groups.keys)

@@ -28,6 +28,9 @@ from .numeric import EncryptedScalar
 
 if TYPE_CHECKING:
     from .column import EncryptedColumn
+    from .grouping import By
+    from .groups import GroupedColumn
+    from .windows import EncryptedRolling
 
 #: Clear truth values: a single one, or one for each row.
 Truths = Union[bool, np.bool_, NDArray[np.bool_], Sequence[bool], Series]
@@ -185,6 +188,28 @@ class EncryptedMask(Encrypted_):
         return where(self, other, 0)
 
     __rmul__ = __mul__
+
+    # What counts rows takes it for a column of 0 and 1.
+
+    def _as_column(self) -> EncryptedColumn:
+        """1 where it holds and 0 where it does not, without a unit."""
+        from .column import EncryptedColumn
+
+        if self._mask.rows is None:
+            raise TypeError("a single encrypted truth value has no rows")
+        return EncryptedColumn(self._mask.as_number(), self.name, "", self.rows, True)
+
+    def groupby(self, by: By) -> GroupedColumn:
+        """Its rows in groups, as 0 and 1: ``sum`` counts those that hold. See :meth:`EncryptedColumn.groupby`."""
+        return self._as_column().groupby(by)
+
+    def resample(self, rule: str) -> GroupedColumn:
+        """Its rows by periods, as 0 and 1: ``sum`` counts those that hold. See :meth:`EncryptedColumn.resample`."""
+        return self._as_column().resample(rule)
+
+    def rolling(self, window: int, min_periods: int | None = None) -> EncryptedRolling:
+        """Windows of its rows, as 0 and 1: ``rolling(5).sum() >= 3`` holds where 3 of the last 5 rows do."""
+        return self._as_column().rolling(window, min_periods)
 
     def _in_parentheses(self) -> str:
         return self.name if self.name.startswith("(") else f"({self.name})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Union, overload
 
 import numpy as np
@@ -366,59 +366,3 @@ class EncryptedScalar(Numeric):
 
     def __repr__(self) -> str:
         return f"<EncryptedScalar {self.name!r}, {state(self)}>"
-
-
-class EncryptedStatistic(Encrypted_):
-    """An encrypted result that whoever decrypts makes of several numbers.
-
-    Means of what a condition selects, variances and their roots end with a division, which is
-    exact and free in the clear. So they are no operands.
-    """
-
-    __slots__ = ("_kind", "_values", "_finish", "unit", "_labels")
-
-    def __init__(
-        self,
-        kind: str,
-        values: Sequence[Part],
-        finish: Callable[..., object],
-        name: str,
-        unit: str,
-        labels: Sequence[str] = (),
-    ) -> None:
-        self._kind = kind
-        self._values = list(values)
-        self._finish = finish
-        self.name = named(name)
-        self.unit = unit
-        self._labels = labels
-
-    def _parts(self) -> list[Part]:
-        return self._values
-
-    def _read(self, reader: Reader) -> Any:
-        parts: list[Any] = []
-        for value in self._values:
-            if isinstance(value, _native.Number):
-                parts.append(reader.codes(value)[0])
-            else:
-                parts.append(reader.truths(value)[0])
-        return self._finish(*parts)
-
-    def _sealed(self) -> tuple[str, list[Part], str, list[str]]:
-        return (self._kind, self._values, self.unit, list(self._labels))
-
-    def _no_operand(self, *_: object) -> NoReturn:
-        raise TypeError(
-            f"{self.name} gets its value by a division when it is decrypted, so it is no operand: "
-            "compute with sums and counts instead, or decrypt it first"
-        )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operand
-    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = _no_operand
-    __lt__ = __le__ = __gt__ = __ge__ = _no_operand
-    __eq__ = __ne__ = _no_operand
-    __hash__ = Encrypted_.__hash__
-
-    def __repr__(self) -> str:
-        return f"<EncryptedStatistic {self.name!r}, {state(self)}>"

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from .. import _native
 from .base import (
-    Bins,
     Clear,
     Encrypted_,
     Operand,
@@ -22,23 +21,22 @@ from .base import (
     is_clear_number,
     named,
     place_of,
-    places_of,
     shown,
     state,
 )
-from .clear import in_order_of
 from .column import EncryptedColumn
-from .groups import By, GroupedColumn, grouped_places, resampled_places
 from .mask import EncryptedMask
-from .numeric import EncryptedScalar, EncryptedStatistic
+from .numeric import EncryptedScalar
+from .rows import InRows
 from .selection import EncryptedSelection
-from .windows import EncryptedRolling, diff, optional_cumulative, shift
+from .statistic import EncryptedStatistic, StatisticOfReadings, check_percentile, places_between
+from .windows import optional_cumulative
 
 #: What meets such a column.
 _Operand = Union[Operand, "EncryptedOptionalColumn"]
 
 
-class EncryptedOptionalColumn(Encrypted_):
+class EncryptedOptionalColumn(InRows):
     """An encrypted column some of whose readings may be missing. Which ones is encrypted.
 
     It computes as a pandas Series does: reductions leave out what is missing, a result is missing where
@@ -46,7 +44,7 @@ class EncryptedOptionalColumn(Encrypted_):
     NaN. :meth:`fillna` makes an :class:`EncryptedColumn` of it, which has all operators.
     """
 
-    __slots__ = ("_optional", "_flags", "unit", "rows")
+    __slots__ = ("_optional", "_number", "_flags", "unit", "rows")
 
     #: The unit of its numbers.
     unit: str
@@ -57,6 +55,8 @@ class EncryptedOptionalColumn(Encrypted_):
         self, optional: _native.Optional, name: str, unit: str, rows: Sequence[str]
     ) -> None:
         self._optional = optional
+        # The numbers, whatever they are where they are missing.
+        self._number = optional.number
         # 1 where there is a reading, 0 elsewhere.
         self._flags = optional.valid.as_number()
         self.name = named(name)
@@ -64,47 +64,25 @@ class EncryptedOptionalColumn(Encrypted_):
         self.rows = rows
 
     def _parts(self) -> list[Part]:
-        return [self._flags, self._optional.number]
+        return [self._flags, self._number]
 
     def _read(self, reader: Reader) -> NDArray[np.float64]:
-        there, number = np.array(reader.codes(self._flags)) == 1, self._optional.number
+        there, number = np.array(reader.codes(self._flags)) == 1, self._number
         return np.where(there, number.decoded(reader.codes(number)), math.nan)
 
     def _sealed(self) -> tuple[str, list[Part], str, list[str]]:
-        number = self._optional.number
+        number = self._number
         parts: list[Part] = [number, self._flags, number]
         return ("optional_numbers", parts, self.unit, list(self.rows))
 
-    # Its shape.
+    def _with_gaps(self) -> _native.Optional:
+        return self._optional
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """Its number of rows, as numpy has it."""
-        return (len(self.rows),)
-
-    @property
-    def ndim(self) -> int:
-        """1."""
-        return 1
-
-    @property
-    def size(self) -> int:
-        """Its number of rows, those without a reading included."""
-        return len(self.rows)
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The lowest and the highest number that it can hold."""
-        number = self._optional.number
-        return (number.offset, number.maximum)
-
-    @property
-    def scale(self) -> float:
-        """The step between its numbers."""
-        return self._optional.number.scale
+    def _taken(self, places: Sequence[int]) -> EncryptedOptionalColumn:
+        rows = [self.rows[place] for place in places]
+        return EncryptedOptionalColumn(
+            self._optional.take(list(places)), self.name, self.unit, rows
+        )
 
     def __repr__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
@@ -113,15 +91,6 @@ class EncryptedOptionalColumn(Encrypted_):
             f"<EncryptedOptionalColumn {self.name!r}, {len(self)} rows, {low:g} to {high:g}{unit} in "
             f"steps of {self.scale:g}, {state(self)}>"
         )
-
-    def __iter__(self) -> NoReturn:
-        raise TypeError(
-            "a loop over an encrypted column computes row by row, which is slow: use operators and "
-            "reductions on the whole column"
-        )
-
-    def __contains__(self, value: object) -> bool:
-        raise TypeError("use (column == value).any(), which stays encrypted")
 
     @overload
     def __getitem__(self, key: EncryptedMask) -> EncryptedSelection: ...
@@ -133,22 +102,18 @@ class EncryptedOptionalColumn(Encrypted_):
         """Rows: some by a slice, places or clear booleans, or those that have a reading and meet an encrypted
         condition, which have reductions only. The unit stays."""
         if isinstance(key, EncryptedMask):
-            return EncryptedSelection(self._as_column(), key & self.notna())
+            return EncryptedSelection(self, key)
         if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
             place = place_of(int(key), len(self))
             raise TypeError(
                 f"whether row {place} has a reading nobody knows: take {self.name}[{place}:{place + 1}], "
                 "which may be missing, or fillna() first"
             )
-        places = places_of(in_order_of(key, self.rows), len(self))
-        if not places:
-            raise IndexError("no rows are left: an encrypted column has at least one")
-        rows = [self.rows[place] for place in places]
-        return EncryptedOptionalColumn(self._optional.take(places), self.name, self.unit, rows)
+        return self._at(key)
 
     def _as_column(self) -> EncryptedColumn:
         """Its numbers, whatever they are where they are missing."""
-        return EncryptedColumn(self._optional.number, self.name, self.unit, self.rows)
+        return EncryptedColumn(self._number, self.name, self.unit, self.rows)
 
     # What is missing.
 
@@ -184,7 +149,7 @@ class EncryptedOptionalColumn(Encrypted_):
 
     def dropna(self) -> EncryptedSelection:
         """The rows that have a reading. Nobody knows which they are, so they have reductions only."""
-        return EncryptedSelection(self._as_column(), self.notna())
+        return EncryptedSelection(self, self.notna())
 
     # Operators.
 
@@ -340,16 +305,6 @@ class EncryptedOptionalColumn(Encrypted_):
 
     # Rows in their order.
 
-    def rolling(self, window: int, min_periods: int | None = None) -> EncryptedRolling:
-        """The windows of the last ``window`` rows up to each row, as pandas has them: ``rolling(24).mean()``.
-
-        Args:
-            window: the number of rows.
-            min_periods: how many numbers a window needs to have a result, at most ``window``; ``window`` if
-                not given.
-        """
-        return EncryptedRolling(self, window, min_periods)
-
     def cumsum(
         self, axis: object = None, dtype: object = None, out: object = None
     ) -> EncryptedOptionalColumn:
@@ -364,34 +319,6 @@ class EncryptedOptionalColumn(Encrypted_):
     def cummax(self) -> EncryptedOptionalColumn:
         """The largest of the readings up to each row, missing where the row's is, in the same unit."""
         return optional_cumulative(self, "cummax")
-
-    def shift(self, periods: int = 1) -> EncryptedOptionalColumn:
-        """The number ``periods`` rows before each row, or after it if that is negative, in the same unit; missing where
-        there is none. It takes no bootstrap."""
-        return shift(self, periods)
-
-    def diff(self, periods: int = 1) -> EncryptedOptionalColumn:
-        """Each number less that ``periods`` rows before, or after if that is negative, in the same unit; missing where
-        one of the two is. Of compact columns it takes no bootstrap."""
-        return diff(self, periods)
-
-    # Groups.
-
-    def groupby(self, by: By) -> GroupedColumn:
-        """Its rows in groups by clear keys.
-
-        Args:
-            by: ``"device"``, ``"hour"``, ``"weekday"``, ``"day"`` or ``"month"`` of the rows' labels, a function of
-                a label, or a key for each row.
-        """
-        return GroupedColumn(self, grouped_places(by, self.rows))
-
-    def resample(self, rule: str) -> GroupedColumn:
-        """Its rows by periods such as ``"1h"`` or ``"1D"``, in pandas' words; the labels are times.
-
-        Periods without rows are groups, too.
-        """
-        return GroupedColumn(self, resampled_places(rule, self.rows))
 
     # Reductions.
 
@@ -409,7 +336,7 @@ class EncryptedOptionalColumn(Encrypted_):
     ) -> EncryptedStatistic:
         """The mean of the readings; NaN if there are none."""
         check_axis(axis, out, dtype=dtype)
-        number = self._optional.number
+        number = self._number
 
         def finish(count: int, total: int) -> float:
             return number.offset + number.scale * total / count if count else math.nan
@@ -425,10 +352,10 @@ class EncryptedOptionalColumn(Encrypted_):
         function: str,
         unit: str | None = None,
         labels: Sequence[str] = (),
-    ) -> _OfReadings:
+    ) -> StatisticOfReadings:
         kind = kind and f"optional_{kind}"
         name, unit = f"{function}({self.name})", self.unit if unit is None else unit
-        return _OfReadings(self._optional.number, kind, parts, finish, name, unit, labels)
+        return StatisticOfReadings(self._number, kind, parts, finish, name, unit, labels)
 
     def min(self, axis: object = None, out: object = None) -> EncryptedStatistic:
         """The smallest of the readings; NaN if there are none."""
@@ -497,7 +424,7 @@ class EncryptedOptionalColumn(Encrypted_):
     def _spread(self, ddof: int, root: bool) -> EncryptedStatistic:
         if not 0 <= ddof < len(self):
             raise ValueError(f"ddof={ddof} needs more than {ddof} rows: there are {len(self)}")
-        scale = self._optional.number.scale
+        scale = self._number.scale
 
         def finish(count: int, total: int, squares: int) -> float:
             if count <= ddof:
@@ -516,15 +443,46 @@ class EncryptedOptionalColumn(Encrypted_):
         unit = self.unit if root or not self.unit else f"({self.unit})²"
         return self._statistic(kind, parts, finish, "std" if root else "var", unit)
 
-    def histogram(
-        self,
-        bins: Bins = 10,
-        range: tuple[float, float] | None = None,
-    ) -> EncryptedColumn:
-        """The number of readings in each bin. See :meth:`EncryptedColumn.histogram`."""
-        column = self._as_column()
-        edges = column._bins(bins, range)
-        return column._counted(self._optional.histogram(edges.tolist(), True), edges)
+    def median(self, axis: object = None, out: object = None) -> EncryptedStatistic:
+        """The median of the readings; NaN if there are none. See :meth:`percentile`."""
+        check_axis(axis, out)
+        return self.percentile(50.0)
+
+    def percentile(self, q: float, method: str = "linear") -> EncryptedStatistic:
+        """The ``q``-th percentile of the readings, ``q`` from 0 to 100, as numpy has it; NaN if there are none.
+
+        How many readings there are is encrypted, so that the smallest of the rows are sorted, or the largest, up to the
+        last that it may be, and whoever decrypts learns these. That takes many more bootstraps than a percentile of a
+        column that has all readings: :func:`cost` tells how many, and ``fillna`` is a way around it.
+
+        Args:
+            method: as in :meth:`EncryptedColumn.percentile`.
+        """
+        check_percentile(q)
+        optional, rows = self._optional, len(self)
+        low, high, _ = places_between(q, rows, method)
+        from_above = rows - low < high + 1
+        ordered = optional.sorted(from_above, min(rows - low, high + 1))
+
+        def finish(count: int, codes: list[int]) -> float:
+            if not count:
+                return math.nan
+            low, high, way = places_between(q, count, method)
+            if from_above:
+                low, high = count - 1 - low, count - 1 - high
+            ends = [optional.unmarked(from_above, codes[place]) for place in (low, high)]
+            if ends[0] is None or ends[1] is None:
+                return math.nan
+            return ends[0] + (ends[1] - ends[0]) * way
+
+        return self._statistic("", [optional.count(), ordered], finish, f"percentile_{q:g}")
+
+    def quantile(self, q: float = 0.5, method: str = "linear") -> EncryptedStatistic:
+        """The ``q``-th quantile of the readings, ``q`` from 0 to 1. See :meth:`percentile`."""
+        return self.percentile(100.0 * q if is_clear_number(q) else q, method)
+
+    def _histogram(self, edges: NDArray[np.float64], closed: bool) -> _native.Number:
+        return self._optional.histogram(edges.tolist(), closed)
 
     # What there is not.
 
@@ -534,18 +492,6 @@ class EncryptedOptionalColumn(Encrypted_):
             f"Server.query for '{question}', which leaves them out, or fill them in first, as in "
             f"{self.name}.fillna(0)"
         )
-
-    def median(self, axis: object = None, out: object = None) -> NoReturn:
-        """Is not known: the rank depends on the encrypted number of readings."""
-        self._needs_whole("the median", f"median({self.name})")
-
-    def percentile(self, q: float, method: str = "linear") -> NoReturn:
-        """Is not known: the rank depends on the encrypted number of readings."""
-        self._needs_whole("a percentile", f"percentile({self.name}, {q})")
-
-    def quantile(self, q: float, method: str = "linear") -> NoReturn:
-        """Is not known: the rank depends on the encrypted number of readings."""
-        self._needs_whole("a quantile", f"percentile({self.name}, {100 * q:g})")
 
     def sort(self, descending: bool = False) -> NoReturn:
         """Is not known: how many readings there are is encrypted."""
@@ -570,38 +516,3 @@ class EncryptedOptionalColumn(Encrypted_):
         )
 
     __abs__ = __pow__ = __rtruediv__ = clip = where = _no_method
-
-
-class _OfReadings(EncryptedStatistic):
-    """A statistic of the readings that there are."""
-
-    __slots__ = ("_of",)
-
-    def __init__(
-        self,
-        of: _native.Number,
-        kind: str,
-        values: Sequence[Part],
-        finish: Callable[..., Any],
-        name: str,
-        unit: str,
-        labels: Sequence[str],
-    ) -> None:
-        super().__init__(kind, values, finish, name, unit, labels)
-        self._of = of
-
-    def _sealed(self) -> tuple[str, list[Part], str, list[str]]:
-        kind, values, unit, labels = super()._sealed()
-        return (kind, [self._of, *values], unit, labels)
-
-    def _no_operand(self, *_: object) -> NoReturn:
-        raise TypeError(
-            f"{self.name} is NaN if there are no readings, which shows when it is decrypted, so it is no "
-            "operand: compute with sum() and count(), or with the column that fillna() gives"
-        )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operand
-    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = _no_operand
-    __lt__ = __le__ = __gt__ = __ge__ = _no_operand
-    __eq__ = __ne__ = _no_operand
-    __hash__ = Encrypted_.__hash__

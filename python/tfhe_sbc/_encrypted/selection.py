@@ -2,87 +2,121 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NoReturn
 
 from .. import _native
-from .base import Part
+from .advice import Advises
 from .mask import EncryptedMask
-from .numeric import EncryptedScalar, EncryptedStatistic
+from .numeric import EncryptedScalar
+from .statistic import EncryptedStatistic
+from .summary import Reduces
 
 if TYPE_CHECKING:
+    from .base import Bins
     from .column import EncryptedColumn
+    from .optional import EncryptedOptionalColumn
 
 
-class EncryptedSelection:
+class EncryptedSelection(Reduces, Advises):
     """The rows of a column that meet an encrypted condition: ``column[mask]``.
 
-    Which rows they are nobody knows, so they have no length and no rows, but reductions. ``sum``
-    and ``count`` have a form as bytes; the others get their value when they are decrypted.
+    Which rows they are nobody knows, so they have no length and no rows, but reductions: those of a column in which the
+    other rows are missing.
     """
 
     __array_ufunc__ = None
 
-    def __init__(self, column: EncryptedColumn, mask: EncryptedMask) -> None:
+    def __init__(
+        self, column: EncryptedColumn | EncryptedOptionalColumn, mask: EncryptedMask
+    ) -> None:
+        from .optional import EncryptedOptionalColumn
+
         if not isinstance(mask, EncryptedMask) or mask.ndim != 1:
             raise TypeError("rows are selected by an EncryptedMask, such as column > 30")
         if len(mask) != len(column):
             raise ValueError(f"a condition on {len(mask)} rows selects none of {len(column)}")
-        self._column = column
+        name = f"{column.name} where {mask.name}"
+        if isinstance(column, EncryptedOptionalColumn):
+            mask = mask & column.notna()
         self._mask = mask
+        self._whole = getattr(column, "_whole", False)
+        rows = _native.Optional.masked(column._number, mask._mask)
+        #: The column in which the other rows are missing.
+        self._rows = EncryptedOptionalColumn(rows, name, column.unit, column.rows)
+
+    @property
+    def name(self) -> str:
+        """The names of the column and of the condition."""
+        return self._rows.name
+
+    @property
+    def unit(self) -> str:
+        """The unit of its numbers."""
+        return self._rows.unit
 
     def count(self) -> EncryptedScalar:
         """The number of selected rows."""
         return self._mask.sum()
 
-    def _total(self) -> _native.Number:
-        number = self._column._number
-        total = number.keep(self._mask._mask).sum()
-        if number.offset == 0:
-            return total
-        count = self._mask._mask.count()
-        return total.add(count, number.offset)
-
-    def _label(self, function: str) -> str:
-        return f"{function}({self._column.name} where {self._mask.name})"
-
     def sum(self) -> EncryptedScalar:
         """Their sum; 0 if there are none."""
-        column = self._column
-        return EncryptedScalar(self._total(), self._label("sum"), column.unit, column._whole)
+        total = self._rows.sum()
+        total._whole = self._whole
+        return total
 
     def mean(self) -> EncryptedStatistic:
         """Their mean; NaN if there are none."""
-        number = self._column._number
-        codes = number.keep(self._mask._mask).sum()
-        count = self._mask._mask.count()
-
-        def finish(total: int, rows: int) -> float:
-            return number.offset + number.scale * total / rows if rows else math.nan
-
-        return EncryptedStatistic(
-            "", [codes, count], finish, self._label("mean"), self._column.unit
-        )
+        return self._rows.mean()
 
     def min(self) -> EncryptedStatistic:
         """The smallest of them; NaN if there are none."""
-        return self._extreme(False)
+        return self._rows.min()
 
     def max(self) -> EncryptedStatistic:
         """The largest of them; NaN if there are none."""
-        return self._extreme(True)
+        return self._rows.max()
 
-    def _extreme(self, largest: bool) -> EncryptedStatistic:
-        number = self._column._number
-        last = number.offset if largest else number.maximum
-        extreme = number.select_clear(self._mask._mask, last).extreme(largest)
+    def ptp(self) -> EncryptedStatistic:
+        """The largest less the smallest of them; NaN if there are none."""
+        return self._rows.ptp()
 
-        def finish(code: int, any_row: bool) -> float:
-            return extreme.decoded([code])[0].item() if any_row else math.nan
+    def idxmin(self) -> EncryptedStatistic:
+        """The label of the first row of the smallest, and the smallest; NaN if there are none."""
+        return self._rows.idxmin()
 
-        name = self._label("max" if largest else "min")
-        parts: list[Part] = [extreme, self._mask._mask.any()]
-        return EncryptedStatistic("", parts, finish, name, self._column.unit)
+    def idxmax(self) -> EncryptedStatistic:
+        """The label of the first row of the largest, and the largest; NaN if there are none."""
+        return self._rows.idxmax()
+
+    def var(self, ddof: int = 0) -> EncryptedStatistic:
+        """Their variance, over their number less ``ddof``; NaN if there are not more than ``ddof``."""
+        return self._rows.var(ddof=ddof)
+
+    def std(self, ddof: int = 0) -> EncryptedStatistic:
+        """The root of the variance. See :meth:`var`."""
+        return self._rows.std(ddof=ddof)
+
+    def median(self) -> EncryptedStatistic:
+        """Their median; NaN if there are none. See :meth:`EncryptedOptionalColumn.percentile`."""
+        return self._rows.median()
+
+    def percentile(self, q: float, method: str = "linear") -> EncryptedStatistic:
+        """Their ``q``-th percentile. See :meth:`EncryptedOptionalColumn.percentile`."""
+        return self._rows.percentile(q, method)
+
+    def quantile(self, q: float = 0.5, method: str = "linear") -> EncryptedStatistic:
+        """Their ``q``-th quantile, ``q`` from 0 to 1. See :meth:`EncryptedOptionalColumn.percentile`."""
+        return self._rows.quantile(q, method)
+
+    def histogram(
+        self, bins: Bins = 10, range: tuple[float, float] | None = None
+    ) -> EncryptedColumn:
+        """The number of them in each bin. See :meth:`EncryptedColumn.histogram`."""
+        return self._rows.histogram(bins, range)
+
+    def value_counts(self, bins: Bins | None = None) -> EncryptedColumn:
+        """The number of them in each bin. See :meth:`EncryptedColumn.value_counts`."""
+        return self._rows.value_counts(bins)
 
     def _no_operand(self, *_: object) -> NoReturn:
         raise TypeError(
@@ -90,9 +124,19 @@ class EncryptedSelection:
             "what a reduction such as sum() gives"
         )
 
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operand
+    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = _no_operand
     __lt__ = __le__ = __gt__ = __ge__ = _no_operand
     __eq__ = __ne__ = _no_operand
     __hash__ = object.__hash__
 
+    def _no_rows(self, *_: object) -> NoReturn:
+        raise TypeError(
+            "which rows are selected nobody knows, so there are no single ones and no number of them in the clear: "
+            "decrypt what count(), sum() or another reduction gives"
+        )
+
+    __len__ = __iter__ = __getitem__ = _no_rows
+
     def __repr__(self) -> str:
-        return f"<EncryptedSelection of {self._column.name!r} where {self._mask.name!r}>"
+        return f"<EncryptedSelection of {self.name!r}>"

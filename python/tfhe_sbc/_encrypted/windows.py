@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     Rows = Union[EncryptedColumn, EncryptedOptionalColumn]
 
 
-def _optional_of(column: Rows) -> _native.Optional:
-    from .optional import EncryptedOptionalColumn
-
-    if isinstance(column, EncryptedOptionalColumn):
-        return column._optional
-    return _native.Optional.whole(column._number)
-
-
 def _made(column: Rows, optional: _native.Optional, name: str) -> EncryptedOptionalColumn:
     from .optional import EncryptedOptionalColumn
 
@@ -74,7 +66,7 @@ class EncryptedRolling:
         return f"<EncryptedRolling {self._of.name!r}, {self._window} rows{least}>"
 
     def _function(self, function: str) -> EncryptedOptionalColumn:
-        optional = _optional_of(self._of).rolling(self._window, self._min_periods, function)
+        optional = self._of._with_gaps().rolling(self._window, self._min_periods, function)
         return _made(self._of, optional, f"rolling_{function}({self._of.name}, {self._window})")
 
     def sum(self) -> EncryptedOptionalColumn:
@@ -105,7 +97,7 @@ class EncryptedRolling:
         """
         from .optional import EncryptedOptionalColumn
 
-        flags = _native.Optional.whole(_optional_of(self._of).valid.as_number())
+        flags = _native.Optional.whole(self._of._with_gaps().valid.as_number())
         counts = flags.rolling(self._window, self._min_periods, "sum")
         name = f"rolling_count({self._of.name}, {self._window})"
         return EncryptedOptionalColumn(counts, name, "", self._of.rows)
@@ -115,7 +107,7 @@ def cumulative(column: EncryptedColumn, function: str) -> EncryptedColumn:
     """``cumsum``, ``cummin`` or ``cummax`` of a column."""
     from .column import EncryptedColumn
 
-    number = _optional_of(column).cumulative(function).number
+    number = column._with_gaps().cumulative(function).number
     name = f"{function}({column.name})"
     return EncryptedColumn(number, name, column.unit, column.rows, column._whole)
 
@@ -130,7 +122,7 @@ def shift(column: Rows, periods: int) -> EncryptedOptionalColumn:
     """The numbers of the rows ``periods`` before."""
     periods = _count(periods, "a number of rows")
     name = f"shift({column.name}, {periods})"
-    return _made(column, _optional_of(column).shift(periods), name)
+    return _made(column, column._with_gaps().shift(periods), name)
 
 
 def diff(column: Rows, periods: int) -> EncryptedOptionalColumn:
@@ -139,7 +131,7 @@ def diff(column: Rows, periods: int) -> EncryptedOptionalColumn:
     if periods == 0:
         raise ValueError("a row less itself is 0, and needs no encryption: use numpy.zeros")
     name = f"diff({column.name})" if periods == 1 else f"diff({column.name}, {periods})"
-    return _made(column, _optional_of(column).diff(periods), name)
+    return _made(column, column._with_gaps().diff(periods), name)
 
 
 def _numpy_cumsum(
