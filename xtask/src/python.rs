@@ -52,7 +52,7 @@ impl Environment {
 
     fn install(&self) -> Result<(), Failure> {
         venv::create(&self.work)?;
-        let package = format!("{}[test,ray]", self.sources.display());
+        let package = format!("{}[test,ray,notebooks]", self.sources.display());
         let mut pip = self.program("pip");
         pip.args(["install", "--quiet", &package]);
         pip.arg(format!("--config-settings=build-args=--profile {PROFILE}"));

@@ -7,6 +7,7 @@
 
 mod links;
 mod pages;
+mod python;
 
 use std::path::Path;
 use std::process::Command;
@@ -57,6 +58,10 @@ pub(crate) fn run() -> Result<(), Failure> {
         // For servers only: its links begin at their root.
         let _ = std::fs::remove_file(out.join("404.html"));
         copy(&rust, &out.join("rust"))
+    })?;
+    step("the public names of Python", || {
+        let package = root().join("python/tfhe_sbc");
+        python::check(&package, &out.join("python-api.html"))
     })?;
     step("the site's links", || links::check(&out))?;
     eprintln!("{}", out.join("index.html").display());
