@@ -55,16 +55,16 @@ pub(crate) fn compute(
     computed.map_err(refused)
 }
 
-/// Returns the number of bootstraps, how many of them follow one another, and the seconds that they
-/// take if a server computes and `measure` is set.
+/// Returns the number of bootstraps, how many of them follow one another, the seconds that they
+/// take if a server computes and `measure` is set, and the number of blocks that are loaded at once.
 #[pyfunction]
 pub(crate) fn cost(
     py: Python<'_>,
     items: Vec<Computable<'_>>,
     measure: bool,
-) -> PyResult<(u64, u32, Option<f64>)> {
+) -> PyResult<(u64, u32, Option<f64>, u64)> {
     let Some((server, values)) = task(items)? else {
-        return Ok((0, 0, measure.then_some(0.0)));
+        return Ok((0, 0, measure.then_some(0.0), 0));
     };
     let counted = watched(py, None, |progress: &Progress| {
         let cost = server.cost(&values, progress)?;
@@ -72,7 +72,7 @@ pub(crate) fn cost(
             true => server.seconds(&cost)?,
             false => None,
         };
-        Ok((cost.bootstraps, cost.depth, seconds))
+        Ok((cost.bootstraps, cost.depth, seconds, cost.loaded_blocks))
     })?;
     counted.map_err(refused)
 }

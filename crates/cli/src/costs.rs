@@ -6,6 +6,7 @@ use comfy_table::Table;
 use serde::Serialize;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::Cost;
+use tfhe_sbc_query::evaluate::MAX_LOADED_BLOCKS;
 
 use crate::{output, report};
 
@@ -56,6 +57,28 @@ impl Counted {
     /// The bootstraps of each question by itself.
     pub(crate) fn bootstraps(&self) -> impl Iterator<Item = u64> {
         (self.questions.iter()).map(|question| question.cost.cost.bootstraps)
+    }
+
+    /// Returns what a server refuses of this, because it loads too many blocks at once, and what to do.
+    pub(crate) fn too_large(&self) -> Option<String> {
+        let refused = |name: &str, predicted: &Predicted, advice: &str| {
+            let loaded = report::count(predicted.cost.loaded_blocks);
+            let most = report::count(MAX_LOADED_BLOCKS);
+            let text = format!(
+                "{name} would load {loaded} blocks of readings at once, and a server refuses more than {most}: {advice}"
+            );
+            predicted.cost.is_too_large().then_some(text)
+        };
+        let by_itself = self.questions.iter();
+        let mut by_itself = by_itself.filter_map(|question| {
+            refused(
+                &question.name,
+                &question.cost,
+                "ask about fewer rows, such as a month at a time",
+            )
+        });
+        let together = || refused("all together", &self.together, "ask them one by one");
+        by_itself.next().or_else(together)
     }
 
     /// Returns the table for people.

@@ -23,7 +23,7 @@ use crate::compact::values::CompactValues;
 use crate::cost::Cost;
 use crate::error::Error;
 use crate::limits::MAX_LOADED_BLOCKS;
-use crate::node::{Content, Kind, KnownBlock, Node, Op};
+use crate::node::{Kind, KnownBlock, Node, Op};
 use crate::progress::Progress;
 use crate::record::inputs::sum_plan;
 use crate::record::{Recorder, degree_at, loads_itself};
@@ -136,10 +136,10 @@ fn cost(circuit: &Circuit, plan: &Plan, blocks: &[&Block]) -> Cost {
                 _ => 0,
             }
     });
-    let Cost { bootstraps, depth } = Cost::of(circuit, blocks);
     Cost {
-        bootstraps: bootstraps + before.bootstraps + sealed,
-        depth: depth + before.depth + u32::from(sealed > 0),
+        bootstraps: circuit.bootstrap_count(blocks) + before.bootstraps + sealed,
+        depth: circuit.bootstrap_depth(blocks) + before.depth + u32::from(sealed > 0),
+        loaded_blocks: loaded_blocks(circuit, plan),
     }
 }
 
@@ -197,7 +197,10 @@ pub(crate) fn evaluate(
     let evaluator = Evaluator::with_observer(&keys.key, &observer);
     let circuit = circuit_of(parameters)?;
     let plan = Plan::new(parameters, nodes)?;
-    check_size(&circuit, &plan)?;
+    let loaded = loaded_blocks(&circuit, &plan);
+    if loaded > MAX_LOADED_BLOCKS {
+        return Err(Error::TooLarge(loaded));
+    }
     let sealed: Vec<&Arc<Node>> = plan
         .order
         .iter()
@@ -290,26 +293,23 @@ fn lift(
     Ok(())
 }
 
-/// Refuses to load more blocks than memory should hold.
-fn check_size(circuit: &Circuit, plan: &Plan) -> Result<(), Error> {
-    let mut blocks = plan.loaded();
-    for node in plan.order.iter().filter(|node| plan.way(node).is_none()) {
+/// Returns the number of blocks that a planned computation loads at once.
+fn loaded_blocks(circuit: &Circuit, plan: &Plan) -> u64 {
+    let in_circuit = plan.order.iter().filter(|node| plan.way(node).is_none());
+    let loaded = in_circuit.map(|node| {
         let op = node.op();
         let loads = match &*op {
-            Op::Load { source, .. } => matches!(source.content, Content::Ciphertexts(_)),
             // Only the rows that are taken of other columns are loaded.
             Op::Take { .. } => loads_itself(&op),
-            Op::Sealed(_) | Op::Known(_) | Op::Public(_) => true,
+            Op::Load { .. } | Op::Sealed(_) | Op::Known(_) | Op::Public(_) => true,
             _ => false,
         };
-        if loads {
-            blocks += (node.len() * circuit.encoding().block_count(node.bits())) as u64;
+        match loads {
+            true => (node.len() * circuit.encoding().block_count(node.bits())) as u64,
+            false => 0,
         }
-    }
-    match blocks > MAX_LOADED_BLOCKS {
-        true => Err(Error::TooLarge(blocks)),
-        false => Ok(()),
-    }
+    });
+    plan.loaded() + loaded.sum::<u64>()
 }
 
 /// Returns the number of blocks that the sum of a column loads from uploads of these numbers of

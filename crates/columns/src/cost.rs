@@ -12,6 +12,7 @@ use tfhe_sbc_engine::integer::{Comparison, FheUint, Width};
 use tfhe_sbc_engine::server_key::ServerKey;
 
 use crate::error::Error;
+use crate::limits::MAX_LOADED_BLOCKS;
 
 /// The cost of one computation or of several together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,14 +21,15 @@ pub struct Cost {
     pub bootstraps: u64,
     /// The largest number of them that must follow one another.
     pub depth: u32,
+    /// The number of blocks of readings that are loaded at once; a server refuses more than
+    /// [`MAX_LOADED_BLOCKS`](crate::MAX_LOADED_BLOCKS).
+    pub loaded_blocks: u64,
 }
 
 impl Cost {
-    pub(crate) fn of(circuit: &Circuit, blocks: &[&Block]) -> Self {
-        Self {
-            bootstraps: circuit.bootstrap_count(blocks),
-            depth: circuit.bootstrap_depth(blocks),
-        }
+    /// Returns whether a server refuses the computation, because it loads too many blocks at once.
+    pub fn is_too_large(&self) -> bool {
+        self.loaded_blocks > MAX_LOADED_BLOCKS
     }
 }
 

@@ -106,12 +106,22 @@ pub fn costs_of(
         parts.push(asked.into_iter().flat_map(|asked| asked.parts).collect());
     }
     let (each, together) = server.costs(&parts, progress)?;
+    // Groups are computed in slices. The largest group is the most that is loaded for one of them.
+    let rows = tables.iter().map(|table| table.row_count() as u64);
+    let (largest, all) = (rows.clone().max().unwrap_or(0), rows.sum::<u64>().max(1));
+    let of_largest = |cost: Cost| Cost {
+        loaded_blocks: cost.loaded_blocks.saturating_mul(largest).div_ceil(all),
+        ..cost
+    };
+    let each: Vec<Cost> = each.into_iter().map(of_largest).collect();
+    let together = of_largest(together);
     if !planned.sanitise {
         return Ok((each, together));
     }
     let washed = |cost: Cost, parts: &[Computed]| Cost {
         bootstraps: cost.bootstraps + sanitised::washing(parts),
         depth: cost.depth + 1,
+        ..cost
     };
     let each = each.into_iter().zip(&parts);
     let each = each.map(|(cost, parts)| washed(cost, parts)).collect();

@@ -119,6 +119,11 @@ impl GroupTable<'_> {
         })
     }
 
+    /// The number of rows.
+    pub(crate) fn row_count(&self) -> usize {
+        self.group.rows.len()
+    }
+
     /// Checks that a question can be asked about the group.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, Union
 
 import numpy as np
@@ -267,6 +267,8 @@ class Cost:
     depth: int
     #: How long they take on this machine, if that was to be measured.
     seconds: float | None = None
+    #: How many blocks of readings are loaded at once; ``compute`` refuses more than 65,536.
+    loaded_blocks: int = field(default=0, compare=False)
 
 
 def _all_parts(values: Iterable[Any]) -> list[Part]:

@@ -185,6 +185,7 @@ impl Plan {
         let mut cost = Cost {
             bootstraps: 0,
             depth: 0,
+            loaded_blocks: 0,
         };
         let mut add = |count: usize, each: u64| {
             cost.bootstraps += count as u64 * each;

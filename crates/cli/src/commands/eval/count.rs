@@ -80,6 +80,9 @@ pub(super) fn run(
         return output::print_json(&counted);
     }
     output::emit(counted.table())?;
+    if let Some(refused) = counted.too_large() {
+        output::note(refused);
+    }
     let kind = match Message::parse(list).map(|(list, _)| list.header.kind) {
         Ok(Kind::ColumnList | Kind::GlweList) => UploadKind::PublicKey,
         _ => UploadKind::Symmetric,

@@ -84,6 +84,9 @@ pub(super) fn run(
         return output::print_json(&prices);
     }
     output::emit(prices.counted.table())?;
+    if let Some(refused) = prices.counted.too_large() {
+        output::note(refused);
+    }
     output::note(format_args!(
         "fetching the readings and decrypting them here takes no bootstrap and {}, of {}: tfhe-sbc readings get --decrypt keys/secret.tsbc",
         report::bytes(prices.fetch.bytes),
