@@ -34,7 +34,7 @@ use crate::{checks, columns, keys, output, progress, report};
 ///
 /// Questions are functions of a column or of a sum like `a - 2 * b + 3`: min, max, range,
 /// argmin, argmax, sum, mean, variance, std, sample_variance, sample_std, median, sort, score
-/// and logistic of it, percentile(…, percent), top_k(…, rows), histogram(…, edges); rolling_mean,
+/// and logistic of it; cov, corr and dot of two of them; percentile(…, percent), top_k(…, rows), histogram(…, edges); rolling_mean,
 /// rolling_sum, rolling_min and rolling_max(…, rows), cumsum, cummin, cummax, shift and diff, with a value for each row;
 /// count(condition) and rows(condition), where conditions are like `a > 20 and (b between 1 and
 /// encrypted(40) or not c in (1, 2))`; and tree(file), a decision tree in JSON. A threshold in
