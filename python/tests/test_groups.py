@@ -243,6 +243,16 @@ def test_wrong_keys_are_refused() -> None:
         column.groupby(pd.Grouper(freq="D"))
     with pytest.raises(TypeError, match="not a int"):
         column.groupby(5)
+    with pytest.raises(TypeError, match="a function of a label.*not a dict"):
+        column.groupby({"a": 1})
+    with pytest.raises(ValueError, match="2 keys for 5 rows.*several of device, hour"):
+        column.groupby(["hour", "minute"])
+    with pytest.raises(AttributeError, match="operators on whole columns"):
+        column.groupby("hour").apply(len)
+    with pytest.raises(AttributeError, match="decrypt it with to='pandas'"):
+        column.groupby("hour").mean().max()
+    assert repr(column.groupby("hour")) == "<GroupedColumn of 't', 5 groups>"
+    assert repr(load(frame(6, 5)).groupby("hour")) == "<GroupedTable of t, h, 5 groups>"
     with pytest.raises(ValueError, match="no keys"):
         column.groupby([])
     with pytest.raises(ValueError, match="are no times"):

@@ -190,6 +190,8 @@ def test_values_are_counted_in_bins() -> None:
     mask = column > 10
     chosen = whole[whole > 10].value_counts(bins=edges, sort=False)
     assert REHEARSAL.decrypt(column[mask].value_counts(edges)).tolist() == chosen.tolist()
+    with pytest.raises(ValueError, match="sort_values"):
+        column.value_counts(edges, sort=True)
     for bins in (None, 4):
         with pytest.raises(TypeError, match=r"in bins that you know: give edges.*-20"):
             column.value_counts(bins)

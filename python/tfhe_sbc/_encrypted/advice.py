@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 _DECRYPT = "decrypt it with to='pandas', and do it there"
 _INDEX = "use [2:5] for rows by their places, and a list of booleans for others"
@@ -43,6 +44,9 @@ class Advises:
 
     __slots__ = ()
 
+    #: What to do in place of further names.
+    _ADVICE: ClassVar[Mapping[str, str]] = {}
+
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
@@ -53,6 +57,7 @@ class Advises:
                 and name in getattr(self, "_columns", ())
             ):
                 instead = _DOTS
+            instead = instead or self._ADVICE.get(name)
             said = f": {instead}" if instead else ""
             kind = type(self).__name__
             raise AttributeError(f"{kind} has no attribute {name!r}{said}", name=name, obj=self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Union
@@ -32,10 +32,11 @@ class Grouping:
     places: Sequence[Sequence[int]]
     keys: Keys
 
-    def each(self) -> Sequence[Any]:
-        """The key of each group; a tuple if there are several."""
+    def by_key(self) -> dict[object, list[int]]:
+        """The places of each group by its key, which is a tuple if there are several."""
         levels = self.keys.levels
-        return levels[0] if len(levels) == 1 else list(zip(*levels))
+        keys: Iterable[object] = levels[0] if len(levels) == 1 else zip(*levels)
+        return {key: list(places) for key, places in zip(keys, self.places)}
 
 
 def grouped(by: By, rows: Sequence[str]) -> Grouping:
@@ -98,7 +99,7 @@ def _keys_of(by: Any, rows: Sequence[str]) -> list[Any]:
         return _part(by, rows)
     if callable(by):
         return [by(row) for row in rows]
-    if hasattr(by, "columns") or not isinstance(by, Iterable):
+    if hasattr(by, "columns") or isinstance(by, Mapping) or not isinstance(by, Iterable):
         raise TypeError(
             f"groups are by {', '.join(PARTS)}, a function of a label or keys for the rows, not a {type(by).__name__}"
         )
@@ -110,7 +111,9 @@ def _keys_of(by: Any, rows: Sequence[str]) -> list[Any]:
     else:
         keys = array.tolist() if hasattr(by, "dtype") else listed
     if len(keys) != len(rows):
-        raise ValueError(f"{len(keys)} keys for {len(rows)} rows: give each row one")
+        raise ValueError(
+            f"{len(keys)} keys for {len(rows)} rows: give each row one, or several of {', '.join(PARTS)}"
+        )
     return keys
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Union, overload
 
 from .._frames import Name
+from .advice import Advises
 from .base import Encrypted_
 from .grouping import Grouping
 from .summary import EncryptedSummary, EncryptedSummaryTable, Function, name_of, reduced
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     _Column = Union[EncryptedColumn, EncryptedOptionalColumn]
 
 
-class GroupedColumn:
+class GroupedColumn(Advises):
     """The rows of a column in groups: ``column.groupby("hour")`` or ``column.resample("1h")``.
 
     A reduction is that of each group, so sums and means of compact columns take no bootstrap. ``var`` and
@@ -34,7 +35,7 @@ class GroupedColumn:
     @property
     def groups(self) -> dict[object, list[int]]:
         """The places of the rows of each group by its key, in the clear."""
-        return {key: list(places) for key, places in zip(self._groups.each(), self._groups.places)}
+        return self._groups.by_key()
 
     def size(self) -> dict[object, int]:
         """The number of rows of each group by its key, in the clear; those without a reading are counted."""
@@ -48,6 +49,9 @@ class GroupedColumn:
         for key, places in self.groups.items():
             if places:
                 yield key, self._column[places]
+
+    def __repr__(self) -> str:
+        return f"<GroupedColumn of {self._column.name!r}, {len(self)} groups>"
 
     def get_group(self, key: object) -> _Column:
         """The rows of the group with a key."""
@@ -158,7 +162,7 @@ class GroupedColumn:
         return EncryptedSummaryTable(columns, self._groups.keys)
 
 
-class GroupedTable:
+class GroupedTable(Advises):
     """The rows of a table in groups. A reduction gives that of each column; see :class:`GroupedColumn`."""
 
     def __init__(self, table: EncryptedTable, groups: Grouping) -> None:
@@ -189,11 +193,14 @@ class GroupedTable:
     @property
     def groups(self) -> dict[object, list[int]]:
         """The places of the rows of each group by its key, in the clear."""
-        return {key: list(places) for key, places in zip(self._groups.each(), self._groups.places)}
+        return self._groups.by_key()
 
     def size(self) -> dict[object, int]:
         """The number of rows of each group by its key, in the clear; those without a reading are counted."""
         return {key: len(places) for key, places in self.groups.items()}
+
+    def __repr__(self) -> str:
+        return f"<GroupedTable of {', '.join(self._columns)}, {len(self)} groups>"
 
     def _all(self, reduce: Callable[[GroupedColumn], EncryptedSummary]) -> EncryptedSummaryTable:
         columns = {name: reduce(one) for name, one in self._columns.items()}

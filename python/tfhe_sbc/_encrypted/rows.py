@@ -130,7 +130,8 @@ class InRows(Encrypted_, Reduces, Advises):
         Args:
             by: ``"device"``, ``"hour"``, ``"weekday"`` (0 is Monday), ``"day"`` of the month, ``"month"``, ``"year"`` or
                 ``"date"`` of the rows' labels, a function of a label, or a key for each row; or a list of several of
-                these. Rows whose key is missing are in no group.
+                these. Rows whose key is missing are in no group. Labels that have a time zone are in UTC, and so are
+                their hours and dates.
         """
         return GroupedColumn(self._like_this(), grouped(by, self.rows))
 
@@ -176,7 +177,7 @@ class InRows(Encrypted_, Reduces, Advises):
         rows = [f"{low:g} to {high:g}" for low, high in zip(edges[:-1], edges[1:])]
         return self._counted("histogram", self._histogram(edges, True), rows)
 
-    def value_counts(self, bins: Bins | None = None) -> EncryptedColumn:
+    def value_counts(self, bins: Bins | None = None, sort: bool = False) -> EncryptedColumn:
         """The number of readings in each bin, which has its upper edge and not its lower one; the first has both.
 
         It is pandas' ``value_counts(bins=edges, sort=False)``: the counts are in the order of the bins, because which is
@@ -185,6 +186,7 @@ class InRows(Encrypted_, Reduces, Advises):
 
         Args:
             bins: the edges, which increase.
+            sort: pandas' default is to sort by the counts, which is possible after decryption only.
 
         Returns:
             Whole numbers, labelled with pandas' intervals as texts.
@@ -193,6 +195,10 @@ class InRows(Encrypted_, Reduces, Advises):
             raise TypeError(
                 "which values a column has is encrypted, so they are counted in bins that you know: give edges, as in "
                 f"value_counts(bins=[{self.range[0]:g}, …, {self.range[1]:g}])"
+            )
+        if sort:
+            raise ValueError(
+                "the counts are encrypted: decrypt them with to='pandas', and sort_values() there"
             )
         edges = self._edges(bins, None)
         # All but the first are left to the bin below: counts begin with the next number of the column.

@@ -114,9 +114,9 @@ class EncryptedSelection(Reduces, Advises):
         """The number of them in each bin. See :meth:`EncryptedColumn.histogram`."""
         return self._rows.histogram(bins, range)
 
-    def value_counts(self, bins: Bins | None = None) -> EncryptedColumn:
+    def value_counts(self, bins: Bins | None = None, sort: bool = False) -> EncryptedColumn:
         """The number of them in each bin. See :meth:`EncryptedColumn.value_counts`."""
-        return self._rows.value_counts(bins)
+        return self._rows.value_counts(bins, sort)
 
     def _no_operand(self, *_: object) -> NoReturn:
         raise TypeError(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._frames import Keys, Name, flat
+from .advice import Advises
 from .base import Answer, Columns_, Encrypted_, Part, Reader, distinct, named, state
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def reduced(of: Any, function: Function, *given: object) -> Encrypted_ | float:
     return getattr(of, function)(*given)  # type: ignore[no-any-return]
 
 
-class EncryptedSummary(Encrypted_):
+class EncryptedSummary(Encrypted_, Advises):
     """Encrypted results with a label each: of groups, of the columns of a table, or of several reductions.
 
     Decrypted it is an array, with ``to="pandas"`` a Series with the labels as index. ``summary[label]`` is one of them,
@@ -80,6 +81,11 @@ class EncryptedSummary(Encrypted_):
     """
 
     __slots__ = ("_values", "_keys", "rows", "unit")
+
+    _ADVICE = dict.fromkeys(
+        (*_REDUCTIONS, "sort_index", "sort_values", "idxmax", "idxmin", "head", "tail"),
+        "decrypt it with to='pandas', and do it there, or take single ones, as in summary[label]",
+    )
 
     #: The labels as texts, in the clear.
     rows: Sequence[str]
@@ -157,7 +163,7 @@ def labelled(values: Mapping[str, Encrypted_ | float], name: str, unit: str) -> 
     return EncryptedSummary(list(values.values()), name, unit, Keys([list(values)], [None]))
 
 
-class EncryptedSummaryTable(Columns_):
+class EncryptedSummaryTable(Columns_, Advises):
     """Encrypted results in rows and columns: reductions of groups, or of the columns of a table.
 
     Decrypted it is a DataFrame with the labels as index.
