@@ -247,8 +247,10 @@ def test_wrong_keys_are_refused() -> None:
         column.groupby({"a": 1})
     with pytest.raises(ValueError, match="2 keys for 5 rows.*several of device, hour"):
         column.groupby(["hour", "minute"])
-    with pytest.raises(AttributeError, match="operators on whole columns"):
+    with pytest.raises(AttributeError, match=r"agg\(function\) reduces each group"):
         column.groupby("hour").apply(len)
+    with pytest.raises(AttributeError, match="for key, rows in grouped"):
+        column.groupby("hour").rolling(3)
     with pytest.raises(AttributeError, match="decrypt it with to='pandas'"):
         column.groupby("hour").mean().max()
     assert repr(column.groupby("hour")) == "<GroupedColumn of 't', 5 groups>"

@@ -50,14 +50,13 @@ class Advises:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            instead = _INSTEAD.get(name)
+            instead = self._ADVICE.get(name) or _INSTEAD.get(name)
             if (
                 instead is None
                 and not name.startswith("_")
                 and name in getattr(self, "_columns", ())
             ):
                 instead = _DOTS
-            instead = instead or self._ADVICE.get(name)
             said = f": {instead}" if instead else ""
             kind = type(self).__name__
             raise AttributeError(f"{kind} has no attribute {name!r}{said}", name=name, obj=self)

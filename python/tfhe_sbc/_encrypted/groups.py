@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     _Column = Union[EncryptedColumn, EncryptedOptionalColumn]
 
 
+_LOOP = "take the rows of each group, as in [rows.diff() for key, rows in grouped]"
+_ADVICE = {
+    **dict.fromkeys(
+        ("rolling", "cumsum", "cummin", "cummax", "shift", "diff", "head", "tail"), _LOOP
+    ),
+    **dict.fromkeys(
+        ("apply", "transform", "pipe"), "agg(function) reduces each group; else " + _LOOP
+    ),
+    **dict.fromkeys(("resample",), "group by several keys, as in groupby(['device', 'date'])"),
+}
+
+
 class GroupedColumn(Advises):
     """The rows of a column in groups: ``column.groupby("hour")`` or ``column.resample("1h")``.
 
@@ -27,6 +39,8 @@ class GroupedColumn(Advises):
     ``std`` are pandas', over the number of rows less one. Of a group without rows, ``sum`` and ``count`` are 0 and
     the others NaN.
     """
+
+    _ADVICE = _ADVICE
 
     def __init__(self, column: _Column, groups: Grouping) -> None:
         self._column = column
@@ -164,6 +178,8 @@ class GroupedColumn(Advises):
 
 class GroupedTable(Advises):
     """The rows of a table in groups. A reduction gives that of each column; see :class:`GroupedColumn`."""
+
+    _ADVICE = _ADVICE
 
     def __init__(self, table: EncryptedTable, groups: Grouping) -> None:
         self._table = table

@@ -111,12 +111,16 @@ class EncryptedSummary(Encrypted_, Advises):
         """Labels and results. Those that no reading tells, such as the mean of no rows, are clear."""
         return zip(self.rows, self._values)
 
-    def __getitem__(self, label: object) -> Encrypted_ | float:
-        """The result with a label: that of a group, a column or a reduction."""
+    def __getitem__(self, label: object) -> EncryptedScalar:
+        """The result with a label: that of a group, a column or a reduction.
+
+        It is an :class:`EncryptedStatistic` where the reduction gives one, and a clear NaN where there were too few rows,
+        which types do not know.
+        """
         keys = zip(*self._keys.levels) if len(self._keys.levels) > 1 else self._keys.levels[0]
         for one, text, value in zip(keys, self.rows, self._values):
             if label == text or type(one) is type(label) and one == label:
-                return value
+                return value  # type: ignore[return-value]
         raise KeyError(f"there is no {label!r}: there are {', '.join(self.rows[:20])}")
 
     def _parts(self) -> list[Part]:
