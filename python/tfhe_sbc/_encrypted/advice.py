@@ -18,7 +18,9 @@ _INSTEAD = {
         ("plot", "hist", "to_csv", "to_numpy", "values", "tolist", "to_list"), _DECRYPT
     ),
     **dict.fromkeys(("to_frame", "to_dict", "reindex", "interpolate"), _DECRYPT),
-    **dict.fromkeys(("corr", "cov", "dot"), "ask Server.query for 'corr(a, b)', 'cov(a, b)' or 'dot(a, b)'"),
+    **dict.fromkeys(
+        ("corr", "cov", "dot"), "ask Server.query for 'corr(a, b)', 'cov(a, b)' or 'dot(a, b)'"
+    ),
     **dict.fromkeys(("iloc", "loc", "iat", "at"), _INDEX),
     **dict.fromkeys(("apply", "map", "transform", "pipe", "iterrows", "itertuples"), _ROWS),
     **dict.fromkeys(("unique", "nunique", "mode", "duplicated"), _DISTINCT),
