@@ -253,6 +253,10 @@ def test_wrong_keys_are_refused() -> None:
         column.groupby("hour").rolling(3)
     with pytest.raises(AttributeError, match="decrypt it with to='pandas'"):
         column.groupby("hour").mean().max()
+    nothing = column.groupby([None] * 5)
+    assert len(nothing) == 0 and REHEARSAL.decrypt(nothing.sum()).tolist() == []
+    with pytest.raises(ValueError, match="groups without rows"):
+        nothing.describe()
     assert repr(column.groupby("hour")) == "<GroupedColumn of 't', 5 groups>"
     assert repr(load(frame(6, 5)).groupby("hour")) == "<GroupedTable of t, h, 5 groups>"
     with pytest.raises(ValueError, match="no keys"):

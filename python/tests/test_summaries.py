@@ -78,6 +78,7 @@ def test_aggregations(optional: Any) -> None:
     check(table["t"].agg(["mean", "std", "count"]), data["t"].agg(["mean", "std", "count"]))
     one = REHEARSAL.decrypt(table["t"].agg("mean"))
     assert one == pytest.approx(data["t"].mean())
+    assert np.isnan(REHEARSAL.decrypt(table["t"][:1].agg("std")))
     # Functions, and those of Python, which would loop over rows.
     check(table.agg([max, min]), data.agg(["max", "min"]))
     assert REHEARSAL.decrypt(table["t"].agg(lambda t: t.max())) == data["t"].max()

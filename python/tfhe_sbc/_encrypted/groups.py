@@ -142,12 +142,17 @@ class GroupedColumn(Advises):
     def describe(self) -> EncryptedSummaryTable:
         """Count, mean, standard deviation, minimum, quartiles and maximum of each group, in columns."""
         each = [column.describe() for _, column in self]
-        if len(each) != len(self):
+        if not each or len(each) != len(self):
             raise ValueError(
                 "there are groups without rows: describe the column itself, or group by other keys"
             )
         columns = {
-            label: EncryptedSummary([one[label] for one in each], label, "", self._groups.keys)
+            label: EncryptedSummary(
+                [one[label] for one in each],
+                label,
+                "" if label == "count" else self._column.unit,
+                self._groups.keys,
+            )
             for label in each[0]
         }
         return EncryptedSummaryTable(columns, self._groups.keys)

@@ -13,21 +13,16 @@ from numpy.typing import NDArray
 from .._frames import Keys, Name, flat
 from .advice import Advises
 from .base import Answer, Columns_, Encrypted_, Part, Reader, distinct, named, state
+from .statistic import EncryptedStatistic
 
 if TYPE_CHECKING:
     from .numeric import EncryptedScalar
-    from .statistic import EncryptedStatistic
-
-    #: A single encrypted result.
-    Single = Union[EncryptedScalar, EncryptedStatistic]
 
 #: A reduction: pandas' name of it, or a function of encrypted numbers that gives a single one.
 Function = Union[str, Callable[..., Encrypted_]]
 
 #: The reductions that have names.
-_REDUCTIONS = (
-    *("count", "first", "last", "max", "mean", "median", "min", "ptp", "std", "sum", "var"),
-)
+_REDUCTIONS = ("count", "first", "last", "max", "mean", "median", "min", "ptp", "std", "sum", "var")
 _BUILTINS: dict[object, str] = {sum: "sum", min: "min", max: "max"}
 
 
@@ -229,7 +224,10 @@ class Reduces:
         """
         if isinstance(func, str) or callable(func):
             one = reduced(self, func)
-            return one if isinstance(one, Encrypted_) else labelled({name_of(func): one}, "", "")
+            if isinstance(one, Encrypted_):
+                return one
+            name, unit = f"{name_of(func)}({self.name})", self.unit
+            return EncryptedStatistic("", [], lambda: one, name, unit)
         values = {name_of(one): reduced(self, one) for one in func}
         if not values:
             raise ValueError("there is nothing to aggregate with: name a reduction, such as 'mean'")
