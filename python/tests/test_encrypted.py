@@ -99,8 +99,10 @@ def test_results_travel_as_bytes(keys, server, column):
         "std(temperature)": pytest.approx(TEMPS.std()),
     }
     assert keys.secret.decrypt(column.max().to_bytes()) == pytest.approx(35.2)
-    with pytest.raises(TypeError, match="sum"):
-        column[hot].mean().to_bytes()
+    warm = TEMPS[TEMPS > 25].mean()
+    assert keys.secret.decrypt(column[hot].mean().to_bytes()) == pytest.approx(warm)
+    with pytest.raises(TypeError, match="no form as bytes"):
+        column[hot].median().to_bytes()
 
 
 def test_results_are_loaded_to_compute_on(keys, server, column):

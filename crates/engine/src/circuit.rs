@@ -146,7 +146,7 @@ impl Circuit {
         })
     }
 
-    /// Gives the circuit forms of [sums](sums) of lookup results, the ones with the fewest bits first. Without them, long
+    /// Gives the circuit forms of sums of lookup results, the ones with the fewest bits first. Without them, long
     /// columns are added in radix blocks alone. The forms must be made for the parameters, see `sum_plans` of the crate
     /// `oracle`, or sums are wrong.
     #[must_use]
