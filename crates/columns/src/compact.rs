@@ -16,5 +16,6 @@ pub(crate) mod plan;
 pub(crate) mod rehearsed;
 mod rolling;
 pub(crate) mod stage;
+mod sums;
 pub(crate) mod values;
 mod windows;

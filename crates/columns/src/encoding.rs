@@ -101,6 +101,26 @@ pub(crate) fn weighted_sum(
     })
 }
 
+impl Number {
+    /// Returns this weighted sum as narrow as it is if the codes of one of its terms are at most `most`.
+    pub(crate) fn up_to(self, term: &Self, most: Option<u64>) -> Self {
+        let op = self.node.op();
+        let (Op::Linear { terms, shift: 0 }, Some(most)) = (&*op, most) else {
+            return self;
+        };
+        let largest = terms.iter().try_fold(0u64, |sum, (node, factor)| {
+            let codes = match Arc::ptr_eq(node, &term.node) && *factor > 0 {
+                true => most,
+                false => 1u64.checked_shl(node.bits())?.wrapping_sub(1),
+            };
+            sum.checked_add(codes.checked_mul(factor.unsigned_abs())?)
+        });
+        let bits = largest.map_or(self.bits(), bits_of).min(self.bits());
+        let terms = terms.clone();
+        self.made(self.rows(), bits, Op::Linear { terms, shift: 0 })
+    }
+}
+
 /// Returns the width of codes up to `largest`.
 pub(crate) fn bits_of(largest: u64) -> u32 {
     (u64::BITS - largest.leading_zeros()).max(1)

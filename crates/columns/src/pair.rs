@@ -133,7 +133,14 @@ impl Computable for PairStatistic {
 /// The sums of two numbers: those of the codes of each, that of their products and, if they are asked for, those of the squares of
 /// each.
 fn sums_of(a: &Number, b: &Number, squares: bool) -> Result<Vec<Number>, Error> {
-    let mut sums = vec![a.sum(), b.sum(), a.sum_of_code_products(b)?];
+    let products = a.sum_of_code_products(b)?;
+    if Arc::ptr_eq(&a.node, &b.node) {
+        let squares = if squares { 2 } else { 0 };
+        let mut sums = vec![a.sum(); 2];
+        sums.resize(3 + squares, products);
+        return Ok(sums);
+    }
+    let mut sums = vec![a.sum(), b.sum(), products];
     if squares {
         sums.extend([a.sum_of_squared_codes(), b.sum_of_squared_codes()]);
     }

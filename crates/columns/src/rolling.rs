@@ -309,7 +309,10 @@ impl Rolling {
                 let bits = count_bits(self.window.min(self.of.row_count()));
                 let rows = Some(counts.len());
                 let counts = Number::counting(&sums.backend, rows, bits, Op::Public(counts));
-                sums.add_weighted(&counts, offset)
+                let longest = self.window.min(self.of.row_count()) as u64;
+                let most = 1u64.checked_shl(self.of.number().bits());
+                let most = most.and_then(|codes| longest.checked_mul(codes.wrapping_sub(1)));
+                Ok(sums.add_weighted(&counts, offset)?.up_to(&sums, most))
             }
             Enough::Encrypted(counts) => {
                 let rows: Vec<usize> = (first..counts.row_count()).collect();

@@ -6,16 +6,15 @@ use tfhe_sbc_core::encoding::CompactEncoding;
 use tfhe_sbc_core::glwe::GlweCiphertext;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
-use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
+use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::wire::bodies::{Bodies, MaskWindow, SeededMasks};
-use tfhe_sbc_engine::glwe_key_switch::DeviceSwitchKey;
 use tfhe_sbc_oracle::compact::{CompactNoise, Roundings, answer_coefficient_bits};
 use tfhe_sbc_oracle::noise::Variance;
-use tfhe_sbc_upload::window::add_window;
 
 use super::linear::{Linear, Origin, Rows, element, window_of};
 use super::rolling::piece_ends;
-use super::windows::{Masks, Windows};
+use super::sums::{Finished, Sums, add_words};
+use super::windows::Masks;
 use crate::error::Error;
 use crate::loaded::{Loaded, LoadedUploads};
 use crate::node::{Content, Source};
@@ -162,7 +161,7 @@ impl CompactValues {
 }
 
 /// The body coefficients of a ciphertext.
-fn body_of(ciphertext: &GlweCiphertext<u64>) -> &[u64] {
+pub(super) fn body_of(ciphertext: &GlweCiphertext<u64>) -> &[u64] {
     let words = ciphertext.as_slice();
     let size = ciphertext.polynomial_size().get();
     words.get(words.len() - size..).unwrap_or_default()
@@ -170,14 +169,14 @@ fn body_of(ciphertext: &GlweCiphertext<u64>) -> &[u64] {
 
 /// A part of a column that lies in one polynomial of one upload.
 pub(super) struct Stretch<'a> {
-    polynomial: Polynomial<'a>,
+    pub(super) polynomial: Polynomial<'a>,
     /// The places in the polynomial.
     pub(super) places: Range<usize>,
-    masks: Masks<'a>,
+    pub(super) masks: Masks<'a>,
 }
 
 /// The ciphertext in which a stretch lies.
-enum Polynomial<'a> {
+pub(super) enum Polynomial<'a> {
     /// One that was computed.
     Computed(&'a GlweCiphertext<u64>),
     /// One of an upload, by its place in the list.
@@ -186,7 +185,10 @@ enum Polynomial<'a> {
 
 impl Stretch<'_> {
     /// Calls a function with the ciphertext.
-    fn with_ciphertext<T>(&self, work: impl FnOnce(&GlweCiphertext<u64>) -> T) -> Result<T, Error> {
+    pub(super) fn with_ciphertext<T>(
+        &self,
+        work: impl FnOnce(&GlweCiphertext<u64>) -> T,
+    ) -> Result<T, Error> {
         match self.polynomial {
             Polynomial::Computed(ciphertext) => Ok(work(ciphertext)),
             Polynomial::Uploaded(uploads, upload, place) => {
@@ -256,109 +258,6 @@ pub(super) fn stretch<'a>(
     })
 }
 
-/// Sums under the keys of devices, which are switched to the evaluation key once each.
-struct Sums<'a> {
-    parameters: &'a Parameters,
-    sums: Vec<(
-        KeyFingerprint,
-        &'a DeviceSwitchKey<u64>,
-        GlweCiphertext<u64>,
-    )>,
-    /// The sum under the evaluation key.
-    switched: GlweCiphertext<u64>,
-    windows: Windows,
-}
-
-impl<'a> Sums<'a> {
-    fn new(parameters: &'a Parameters) -> Result<Self, Error> {
-        Ok(Self {
-            parameters,
-            sums: Vec::new(),
-            switched: zero(parameters).ok_or(Error::NoCiphertexts)?,
-            windows: Windows::new(),
-        })
-    }
-
-    fn add(
-        &mut self,
-        stretch: &Stretch<'a>,
-        window: Range<usize>,
-        weight: i64,
-    ) -> Result<(), Error> {
-        self.windows.add(stretch.masks, &window, weight);
-        let device = match stretch.polynomial {
-            Polynomial::Uploaded(_, upload, _) => {
-                let switch = upload.switch.as_deref();
-                switch.map(|switch| (upload.key, switch))
-            }
-            Polynomial::Computed(_) => None,
-        };
-        let sum = match device {
-            None => &mut self.switched,
-            Some((key, switch)) => self.under(key, switch)?,
-        };
-        stretch.with_ciphertext(|ciphertext| add_window(sum, ciphertext, window, weight))
-    }
-
-    /// The sum under the key of a device.
-    fn under(
-        &mut self,
-        key: KeyFingerprint,
-        switch: &'a DeviceSwitchKey<u64>,
-    ) -> Result<&mut GlweCiphertext<u64>, Error> {
-        let known = self.sums.iter().position(|(known, ..)| *known == key);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let zero = zero(self.parameters).ok_or(Error::NoCiphertexts)?;
-                self.sums.push((key, switch, zero));
-                self.sums.len() - 1
-            }
-        };
-        Ok(&mut self.sums[at].2)
-    }
-
-    /// Adds the rows of a list that are at some places.
-    fn add_rows(&mut self, origin: &'a Origin, rows: &[usize], weight: i64) -> Result<(), Error> {
-        for run in rows.chunk_by(|a, b| *b == a + 1) {
-            let mut left = run;
-            while let Some(&row) = left.first() {
-                let found = stretch(self.parameters, origin, row, left.len())?;
-                self.add(&found, found.places.clone(), weight)?;
-                left = &left[found.places.len()..];
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds another sum.
-    fn append(&mut self, other: &Self) -> Result<(), Error> {
-        self.windows.append(&other.windows);
-        add_words(self.switched.as_mut_slice(), other.switched.as_slice());
-        for (key, switch, sum) in &other.sums {
-            add_words(self.under(*key, switch)?.as_mut_slice(), sum.as_slice());
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Finished {
-        let mut unswitched = None;
-        for (_, switch, sum) in self.sums {
-            let before = unswitched.get_or_insert_with(|| body_of(&self.switched).to_vec());
-            add_words(before, body_of(&sum));
-            let mut sum = [sum];
-            switch.switch_batch(&mut sum);
-            let [sum] = sum;
-            add_words(self.switched.as_mut_slice(), sum.as_slice());
-        }
-        Finished {
-            ciphertext: self.switched,
-            windows: self.windows,
-            unswitched,
-        }
-    }
-}
-
 /// The sum of rows of a list that several windows begin with.
 struct Begun<'a> {
     /// The place of the first row.
@@ -366,30 +265,6 @@ struct Begun<'a> {
     /// The place behind the last row so far.
     end: usize,
     sums: Sums<'a>,
-}
-
-/// A sum under the evaluation key.
-struct Finished {
-    ciphertext: GlweCiphertext<u64>,
-    windows: Windows,
-    /// The body before sums under keys of devices were switched, if there were any.
-    unswitched: Option<Vec<u64>>,
-}
-
-impl Finished {
-    fn body_before(&self) -> &[u64] {
-        match &self.unswitched {
-            Some(body) => body,
-            None => body_of(&self.ciphertext),
-        }
-    }
-}
-
-/// Adds words to others, mod 2^64.
-fn add_words(words: &mut [u64], more: &[u64]) {
-    for (word, more) in words.iter_mut().zip(more) {
-        *word = word.wrapping_add(*more);
-    }
 }
 
 /// Returns the ciphertext of zeros, whose mask is 0 too.
