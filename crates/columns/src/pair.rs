@@ -147,6 +147,18 @@ fn sums_of(a: &Number, b: &Number, squares: bool) -> Result<Vec<Number>, Error> 
     Ok(sums)
 }
 
+/// The codes of clear numbers, or of some of their rows; `None` of others.
+fn clear_codes(number: &Number) -> Option<Vec<u64>> {
+    match &*number.node.op() {
+        Op::Public(codes) => Some(codes.clone()),
+        Op::Take { of, rows } => match &*of.op() {
+            Op::Public(codes) => Some(rows.iter().map(|&row| codes[row]).collect()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The number of rows that sums are over.
 enum Rows {
     Known(usize),
@@ -173,13 +185,13 @@ fn dot_of([a, b]: [&Number; 2], sums: &[Number], rows: Rows) -> Result<Number, E
         Rows::Encrypted(count) => terms.push((count, offsets)),
     }
     for (number, sum, weight) in [(a, &of_a, b.offset), (b, &of_b, a.offset)] {
-        match &*number.node.op() {
-            Op::Public(codes) => {
-                let sum: u64 = codes.iter().sum();
-                let sum = decimal::product(number.scale, sum as f64);
+        match clear_codes(number) {
+            Some(codes) => {
+                let sum: f64 = codes.iter().map(|code| *code as f64).sum();
+                let sum = decimal::product(number.scale, sum);
                 constant = decimal::sum(constant, decimal::product(sum, weight));
             }
-            _ => terms.push((sum, weight)),
+            None => terms.push((sum, weight)),
         }
     }
     terms.retain(|(_, weight)| *weight != 0.0);
@@ -264,10 +276,11 @@ impl Number {
         if Arc::ptr_eq(&self.node, &other.node) {
             return Ok(self.sum_of_squared_codes());
         }
-        match (&*self.node.op(), &*other.node.op()) {
-            (_, Op::Public(weights)) => return self.weighted_sum_of_codes(weights),
-            (Op::Public(weights), _) => return other.weighted_sum_of_codes(weights),
-            _ => {}
+        if let Some(weights) = clear_codes(other) {
+            return self.weighted_sum_of_codes(&weights);
+        }
+        if let Some(weights) = clear_codes(self) {
+            return other.weighted_sum_of_codes(&weights);
         }
         let bits = self.bits() + other.bits() + carry_bits(self.row_count());
         let op = Op::SumOfProducts(self.node(), other.node());
@@ -311,7 +324,7 @@ impl Number {
         Ok(Self::counting(&self.backend, None, bits, op))
     }
 
-    /// The sum of the products of this number and another one, row by row: their scalar product. It takes no bootstrap for each row if the
+    /// The sum of the products of this number and another one, row by row: their scalar product. It takes few bootstraps or none if the
     /// other one is [clear](Self::clear) and this one is of compact columns.
     ///
     /// # Errors
@@ -396,8 +409,12 @@ impl OptionalNumber {
     pub fn dot(&self, other: &Self) -> Result<Number, Error> {
         let (count, [a, b]) = self.both(other)?;
         let sums = sums_of(&a, &b, false)?;
-        let rows = Rows::Encrypted(count);
-        dot_of([self.number(), other.number()], &sums, rows)
+        let kept = |of: &Number, rows: &Number| Number {
+            node: rows.node(),
+            ..of.clone()
+        };
+        let numbers = [kept(self.number(), &a), kept(other.number(), &b)];
+        dot_of([&numbers[0], &numbers[1]], &sums, Rows::Encrypted(count))
     }
 
     /// A [measure](PairMeasure) of this number and another one over the rows in which both are there.

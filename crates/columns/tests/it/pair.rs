@@ -182,6 +182,11 @@ proptest! {
         }
         let dot = expected.iter().map(|row| row.0 * row.1).sum();
         assert_is(&rehearse(&server, &a.dot(&b).unwrap()), Some(dot))?;
+        // Clear numbers in the same rows.
+        let weights: Vec<f64> = (0..rows.len()).map(|row| f64::from(row as u32) / 4.0 - 1.0).collect();
+        let clear = OptionalNumber::whole(a.number().clear(&weights).unwrap());
+        let weighted = rows.iter().zip(&weights).filter_map(|((a, _), weight)| Some((*a)? * weight));
+        assert_is(&rehearse(&server, &a.dot(&clear).unwrap()), Some(weighted.sum()))?;
         let own = there(&rows.iter().map(|row| (row.0, row.0)).collect());
         let variance = plain(PairMeasure::Covariance { sample: true }, &own);
         assert_is(&rehearse(&server, &a.cov(&a).unwrap()), variance)?;
