@@ -3,7 +3,8 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use tfhe_sbc_columns as columns;
-use tfhe_sbc_columns::Relation;
+use tfhe_sbc_columns::decimal::Decoder;
+use tfhe_sbc_columns::{PairMeasure, PairSums, Relation};
 use tfhe_sbc_python_shared::errors::TfheSbcError;
 
 use crate::errors::refused;
@@ -29,6 +30,19 @@ pub(crate) fn relation(sign: &str) -> PyResult<Relation> {
     known
         .map(|(relation, _)| relation)
         .ok_or_else(|| TfheSbcError::new_err(format!("there is no comparison '{sign}'")))
+}
+
+/// The measure of a name of Python's.
+pub(crate) fn pair_measure(function: &str) -> PyResult<PairMeasure> {
+    Ok(match function {
+        "cov" => PairMeasure::Covariance { sample: true },
+        "population_cov" => PairMeasure::Covariance { sample: false },
+        "corr" => PairMeasure::Correlation,
+        _ => {
+            let message = format!("there is no function '{function}' of two columns");
+            return Err(TfheSbcError::new_err(message));
+        }
+    })
 }
 
 #[pymethods]
@@ -136,6 +150,38 @@ impl Number {
     /// Returns clear numbers of this one's step, one for each of its rows.
     fn public(&self, values: Vec<f64>) -> PyResult<Self> {
         made(self.0.public(&values))
+    }
+
+    /// Returns clear numbers with a step of their own, one for each of this one's rows.
+    fn clear(&self, values: Vec<f64>) -> PyResult<Self> {
+        made(self.0.clear(&values))
+    }
+
+    /// The sum of the products of this and another number, row by row.
+    fn dot(&self, other: &Self) -> PyResult<Self> {
+        made(self.0.dot(&other.0))
+    }
+
+    /// The sums that give a function of this and another number: see `pair_value`.
+    fn pair_sums(&self, other: &Self, function: &str) -> PyResult<Vec<Self>> {
+        let sums = self.0.pair_sums(&other.0, pair_measure(function)?);
+        sums.map_err(refused)?.into_iter().map(number).collect()
+    }
+
+    /// The function of this and another number, from the number of rows and the decrypted sums; `None` if there is none.
+    fn pair_value(
+        &self,
+        other: &Self,
+        function: &str,
+        rows: u32,
+        sums: Vec<u128>,
+    ) -> PyResult<Option<f64>> {
+        let decoders =
+            [self, other].map(|number| Decoder::new(number.0.offset(), number.0.scale()));
+        let measure = pair_measure(function)?;
+        let value = PairSums::read(rows, &sums)
+            .and_then(|sums| measure.of_sums([&decoders[0], &decoders[1]], &sums));
+        value.ok_or_else(|| refused(columns::Error::Implausible))
     }
 
     /// Returns the rows at these places.

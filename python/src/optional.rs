@@ -6,7 +6,7 @@ use tfhe_sbc_python_shared::errors::TfheSbcError;
 
 use crate::errors::refused;
 use crate::mask::Mask;
-use crate::number::{Number, made, number, relation};
+use crate::number::{Number, made, number, pair_measure, relation};
 
 /// Encrypted numbers in rows, some of which are missing.
 #[pyclass(frozen)]
@@ -130,6 +130,17 @@ impl Optional {
     /// Each number less that `periods` rows before.
     fn diff(&self, periods: i64) -> PyResult<Self> {
         Self::made(self.0.diff(periods))
+    }
+
+    /// The sum of the products of this and another one, over the rows in which both are there.
+    fn dot(&self, other: &Self) -> PyResult<Number> {
+        made(self.0.dot(&other.0))
+    }
+
+    /// The number of rows in which this and another one are there, and the sums over these: see `Number.pair_value`.
+    fn pair_sums(&self, other: &Self, function: &str) -> PyResult<Vec<Number>> {
+        let sums = self.0.pair_sums(&other.0, pair_measure(function)?);
+        sums.map_err(refused)?.into_iter().map(number).collect()
     }
 
     /// The number of rows that have a number.

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tfhe_sbc_columns::{Computed, Exported, decimal};
 use tfhe_sbc_python_shared::errors::{self, FormatError, KeyMismatch, TfheSbcError, refused};
+use tfhe_sbc_query::Pair;
 use tfhe_sbc_query::results::{
     AnswerParts, AnswerValue, Ciphertexts, EncryptedAnswer, Gaps, Meaning, Results, ResultsError,
     Spread, sort_answers,
@@ -64,8 +65,8 @@ pub(crate) fn seal<'py>(
                 Some(first) => first.check_same(&part).map_err(error)?,
                 None => first = Some(part.clone()),
             }
-            // The column that these are of only tells its encoding.
-            if (is_spread(&kind) || is_optional(&kind)) && place == 0 {
+            // The columns that these are of only tell their encodings.
+            if place < columns_of(&kind) {
                 blocks.push(0);
                 continue;
             }
@@ -92,6 +93,32 @@ pub(crate) fn seal<'py>(
     let bytes = results.seal(server.parameters(), key, &ciphertexts);
     let bytes = bytes.map_err(|error| TfheSbcError::new_err(error.to_string()))?;
     Ok(PyBytes::new(py, &bytes))
+}
+
+/// The number of parts, from the first on, that are columns which this kind of answer is of.
+fn columns_of(kind: &str) -> usize {
+    match kind {
+        "cov" | "corr" | "optional_cov" | "optional_corr" => 2,
+        _ => usize::from(is_spread(kind) || is_optional(kind)),
+    }
+}
+
+/// The meaning of sums of two columns, which are the first parts.
+fn pair_meaning(kind: &str, columns: [Column; 2], rows: u32, blocks: &[u32]) -> Option<Meaning> {
+    let pair = |function, blocks: &[u32]| Meaning::Pair {
+        columns: Box::new(columns),
+        rows,
+        blocks: blocks.to_vec(),
+        function,
+    };
+    let optional = |meaning, count| Meaning::Optional(Box::new(meaning), Gaps::Counted(count));
+    Some(match (kind, blocks) {
+        ("cov", [_, _, sums @ ..]) => pair(Pair::Cov, sums),
+        ("corr", [_, _, sums @ ..]) => pair(Pair::Corr, sums),
+        ("optional_cov", [_, _, count, sums @ ..]) => optional(pair(Pair::Cov, sums), *count),
+        ("optional_corr", [_, _, count, sums @ ..]) => optional(pair(Pair::Corr, sums), *count),
+        _ => return None,
+    })
 }
 
 /// Returns whether this kind of answer is a measure of how far values are from each other.
@@ -190,6 +217,18 @@ fn meaning(
             sum_blocks: blocks[1],
             measure: measure(kind),
         },
+        (pair, [Computable::Number(a), Computable::Number(b), ..]) if columns_of(pair) == 2 => {
+            let columns = [
+                column(a),
+                Column {
+                    unit: String::new(),
+                    ..column(b)
+                },
+            ];
+            let rows = a.0.row_count() as u32;
+            let meaning = pair_meaning(pair, columns, rows, blocks);
+            return meaning.ok_or_else(|| without_form(name));
+        }
         (optional, [Computable::Number(of), ..]) if is_optional(optional) => {
             let rows = of.0.row_count() as u32;
             let meaning = optional_meaning(optional, column(of), rows, blocks, labels);

@@ -19,7 +19,8 @@ _INSTEAD = {
     ),
     **dict.fromkeys(("to_frame", "to_dict", "reindex", "interpolate"), _DECRYPT),
     **dict.fromkeys(
-        ("corr", "cov", "dot"), "ask Server.query for 'corr(a, b)', 'cov(a, b)' or 'dot(a, b)'"
+        ("corr", "cov", "dot"),
+        "columns and tables have it, and Server.query has it of groups: 'cov(a, b)' with by='device'",
     ),
     **dict.fromkeys(("iloc", "loc", "iat", "at"), _INDEX),
     **dict.fromkeys(("apply", "map", "transform", "pipe", "iterrows", "itertuples"), _ROWS),

@@ -196,6 +196,7 @@ UFUNCS.update(
         np.add: _operator("__add__", "__radd__"),
         np.subtract: _operator("__sub__", "__rsub__"),
         np.multiply: _operator("__mul__", "__rmul__"),
+        np.matmul: _operator("__matmul__", "__rmatmul__"),
         np.less: _operator("__lt__", "__gt__"),
         np.less_equal: _operator("__le__", "__ge__"),
         np.greater: _operator("__gt__", "__lt__"),
@@ -224,6 +225,7 @@ UFUNCS.update(
 NUMPY.update(
     {
         np.where: where,
+        np.dot: _operator("__matmul__", "__rmatmul__"),
         np.nansum: lambda a, **given: a.sum(**given),
         np.nanmean: lambda a, **given: a.mean(**given),
         np.nanmin: lambda a, **given: a.min(**given),

@@ -15,12 +15,17 @@ from .base import Bins, Encrypted_, Places, places_of
 from .clear import in_order_of
 from .grouping import By, grouped, resampled
 from .groups import GroupedColumn
+from .pairs import dot, paired
 from .summary import Reduces
 from .windows import EncryptedRolling, diff, shift
 
 if TYPE_CHECKING:
+    from .base import ClearRows
     from .column import EncryptedColumn
+    from .numeric import EncryptedScalar
     from .optional import EncryptedOptionalColumn
+    from .pairs import Other
+    from .statistic import EncryptedStatistic
 
 _Column = TypeVar("_Column", bound="InRows")
 
@@ -121,6 +126,49 @@ class InRows(Encrypted_, Reduces, Advises):
         """Each number less that ``periods`` rows before, or after if that is negative, in the same unit; missing where
         one of the two is. Of compact columns it takes no bootstrap."""
         return diff(self._like_this(), periods)
+
+    # Functions of two columns.
+
+    def dot(self, other: Other) -> EncryptedScalar:
+        """The sum of the products of this column and another one, row by row.
+
+        Args:
+            other: a column or clear numbers of as many rows. With clear numbers it is a weighted sum, which takes no bootstrap
+                of a compact column if rows of one weight are neighbours, and two or three for each row otherwise. With a
+                column it takes some 30 for each row of ten bits.
+
+        Returns:
+            A single number, exact, in the product of the units. Rows in which one of the two is missing are left out.
+        """
+        return dot(self._like_this(), other)
+
+    def __matmul__(self, other: Other) -> EncryptedScalar:
+        """The sum of the products. See :meth:`dot`."""
+        return dot(self._like_this(), other)
+
+    def __rmatmul__(self, other: ClearRows) -> EncryptedScalar:
+        """The sum of the products. See :meth:`dot`."""
+        return dot(self._like_this(), other)
+
+    def cov(self, other: Other, ddof: int = 1) -> EncryptedStatistic:
+        """The covariance with another column as pandas has it, over the number of rows less ``ddof``, exact.
+
+        Args:
+            other: a column or clear numbers of as many rows, of at most 12 decimals.
+            ddof: 1 or 0.
+
+        Returns:
+            A number in the product of the units, NaN of too few rows. Rows in which one of the two is missing are left out.
+        """
+        return paired(self._like_this(), other, "cov", ddof)
+
+    def corr(self, other: Other) -> EncryptedStatistic:
+        """The correlation with another column, Pearson's coefficient from -1 to 1. See :meth:`cov`.
+
+        Returns:
+            A number without a unit; NaN of fewer than two rows, or if one of the two is the same in all rows.
+        """
+        return paired(self._like_this(), other, "corr")
 
     # Groups.
 

@@ -14,6 +14,7 @@ from .grouping import By, grouped, resampled
 from .groups import GroupedTable
 from .mask import EncryptedMask
 from .optional import EncryptedOptionalColumn
+from .pairs import matrix
 from .selection import EncryptedSelection
 from .summary import EncryptedSummary, EncryptedSummaryTable, Function, labelled, name_of, reduced
 
@@ -285,6 +286,16 @@ class EncryptedTable(Columns_, _ReducesColumns):
     def tail(self, n: int = 5) -> EncryptedTable:
         """The last ``n`` rows; with a negative number, all but the first ones."""
         return self[(-n if n else len(self)) :]
+
+    def cov(self) -> EncryptedSummaryTable:
+        """The covariance of each pair of its columns: decrypted a DataFrame with their names on both sides. See
+        :meth:`EncryptedColumn.cov`."""
+        return matrix(self, "cov")
+
+    def corr(self) -> EncryptedSummaryTable:
+        """The correlation of each pair of its columns: decrypted a DataFrame with their names on both sides. See
+        :meth:`EncryptedColumn.corr`."""
+        return matrix(self, "corr")
 
     def groupby(self, by: By) -> GroupedTable:
         """Its rows in groups by clear keys. See :meth:`EncryptedColumn.groupby`."""
