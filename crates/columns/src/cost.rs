@@ -22,7 +22,7 @@ pub struct Cost {
     /// The largest number of them that must follow one another.
     pub depth: u32,
     /// The number of blocks of readings that are loaded at once; a server refuses more than
-    /// [`MAX_LOADED_BLOCKS`](crate::MAX_LOADED_BLOCKS).
+    /// [`MAX_LOADED_BLOCKS`].
     pub loaded_blocks: u64,
 }
 
