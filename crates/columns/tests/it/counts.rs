@@ -9,7 +9,9 @@ fn cost(server: &Server, value: &dyn Computable) -> (u64, u32) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
     let parts = value.parts();
     let counted = || server.cost(&parts, &Progress::default());
-    let Cost { bootstraps, depth } = pool.build().unwrap().install(counted).unwrap();
+    let Cost {
+        bootstraps, depth, ..
+    } = pool.build().unwrap().install(counted).unwrap();
     (bootstraps, depth)
 }
 
