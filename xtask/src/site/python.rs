@@ -30,9 +30,8 @@ pub(super) fn check(package: &Path, reference: &Path) -> Result<(), Failure> {
         for name in names {
             count += 1;
             // A name that several modules have is entered once.
-            let is_there = |(module, _): &(&str, &str)| {
-                entries.contains(format!("{module}.{name}").as_str())
-            };
+            let is_there =
+                |(module, _): &(&str, &str)| entries.contains(format!("{module}.{name}").as_str());
             if !MODULES.iter().any(is_there) {
                 missing.push(format!("{module}.{name}"));
             }
