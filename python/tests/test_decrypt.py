@@ -132,7 +132,7 @@ def test_answers_for_groups_are_a_table(keys, server, box):
 
 
 def test_columns_that_are_too_long_to_be_loaded_are_read_in_slices(keys, server):
-    count = 6000
+    count = 11_000
     frame = pd.DataFrame(
         {"a": np.arange(count) % 4096, "b": np.arange(count)[::-1] % 4096}, dtype=float
     )
