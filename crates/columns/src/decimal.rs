@@ -240,7 +240,9 @@ mod tests {
         assert_eq!(Decoder::new(0.0, 1.0 / 3.0).value(3), 1.0);
         // A mean of 24 values in tenths.
         assert_eq!(Decoder::new(-40.0, 0.1 / 24.0).value(24 * 608), 20.8);
-        assert_eq!(dividend_of(0.1 / 24.0), Some((0.1, 24)));
+        // The smallest divisor.
+        assert_eq!(dividend_of(0.1 / 24.0), Some((0.0125, 3)));
+        assert_eq!(dividend_of(0.1 / 7.0), Some((0.1, 7)));
         assert_eq!(dividend_of(std::f64::consts::PI), None);
     }
 
