@@ -42,7 +42,7 @@ pub use reductions::OptionalStatistic;
 pub struct OptionalNumber {
     number: Number,
     valid: Mask,
-    /// Whether the codes are those of a column and are 0 where it has no reading.
+    /// True if the codes are those of a column, with 0 where it has no reading.
     are_zero: bool,
 }
 

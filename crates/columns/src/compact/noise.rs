@@ -155,7 +155,7 @@ fn sum_noise(
     })
 }
 
-/// What the noise of values of uploads depends on.
+/// The properties of uploads that decide the noise of their values.
 struct Uploads {
     kind: UploadKind,
     /// The keys that uploads are switched from, each once, with what the switch decomposes to.

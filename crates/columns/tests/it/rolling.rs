@@ -103,7 +103,7 @@ fn before(rows: &Rows, periods: i64) -> Rows {
     (0..rows.len()).map(row).collect()
 }
 
-/// What is asked about the column, beside the answers in the clear.
+/// The questions about the column, each with its name and its answer in the clear.
 fn cases(
     x: &OptionalNumber,
     rows: &Rows,

@@ -25,7 +25,7 @@ pub(super) type TableKey = ShortList<i64, 37>;
 /// The words of a key before those of the functions.
 const HEAD: usize = 2;
 
-/// What a lookup evaluates.
+/// The functions or the digits that a lookup gives.
 pub(super) enum Table {
     /// Functions of a block.
     Functions(Functions),
@@ -74,7 +74,7 @@ impl Tables {
     /// Returns the place of a lookup of radix digits.
     pub(super) fn place_chunk(&mut self, lookup: &DigitLookup) -> u32 {
         let is_same = |table: &Table| matches!(table, Table::Chunk(known) if known == lookup);
-        // Circuits have few tables of this kind, which are recorded first where they are many.
+        // A circuit has a few of these for each form of sums, so that a search of all is short.
         let known = self
             .chunks
             .iter()
