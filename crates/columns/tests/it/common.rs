@@ -9,6 +9,8 @@ use tfhe_sbc_core::random::{ExpanderKind, Seed, SeedSequence};
 use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_upload::DeviceSession;
+use tfhe_sbc_upload::declaration::{Declaration, Missing};
+use tfhe_sbc_upload::definition::{Definition, Under, UploadKind};
 use zeroize::Zeroizing;
 
 /// A column by its name, offset, scale and bits.
@@ -87,4 +89,37 @@ pub(crate) fn upload(
     board
         .encrypt_table(ExpanderKind::ChaCha20, columns, rows, &values)
         .unwrap()
+}
+
+/// A column whose readings may be missing, in compact form or in radix blocks.
+pub(crate) fn optional_column(
+    name: &str,
+    (offset, scale): (f64, f64),
+    bits: u32,
+    missing: Missing,
+    is_radix: bool,
+) -> Column {
+    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    let definition = Definition {
+        name: name.to_owned(),
+        unit: String::new(),
+        offset,
+        scale,
+        bits,
+        usage: None,
+        compact: None,
+        derived: Declaration {
+            optional: missing,
+            ..Declaration::default()
+        },
+    };
+    let column = definition.column(Under {
+        parameters: &parameters,
+        kind: UploadKind::PublicKey,
+    });
+    let mut column = column.unwrap();
+    if is_radix {
+        column.compact = None;
+    }
+    column
 }

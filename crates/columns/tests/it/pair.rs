@@ -3,14 +3,12 @@
 
 use proptest::prelude::*;
 use tfhe_sbc_columns::{
-    Column, Computable, Error, Number, OptionalNumber, PairMeasure, Progress, ReadingsMetadata,
-    Server, Table, Value,
+    Computable, Error, Number, OptionalNumber, PairMeasure, Progress, ReadingsMetadata, Server,
+    Table, Value,
 };
-use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
-use tfhe_sbc_upload::declaration::{Declaration, Missing};
-use tfhe_sbc_upload::definition::{Definition, Under, UploadKind};
+use tfhe_sbc_upload::declaration::Missing;
 
-use crate::common::{Keys, rehearsal, rehearse, upload};
+use crate::common::{Keys, optional_column, rehearsal, rehearse, upload};
 
 /// Readings of two columns in rows, as far as they are there.
 type Pairs = Vec<(Option<f64>, Option<f64>)>;
@@ -18,43 +16,11 @@ type Pairs = Vec<(Option<f64>, Option<f64>)>;
 const A: (f64, f64) = (-10.0, 0.5);
 const B: (f64, f64) = (3.0, 0.25);
 
-fn column(
-    name: &str,
-    (offset, scale): (f64, f64),
-    bits: u32,
-    missing: Missing,
-    is_radix: bool,
-) -> Column {
-    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
-    let definition = Definition {
-        name: name.to_owned(),
-        unit: String::new(),
-        offset,
-        scale,
-        bits,
-        usage: None,
-        compact: None,
-        derived: Declaration {
-            optional: missing,
-            ..Declaration::default()
-        },
-    };
-    let column = definition.column(Under {
-        parameters: &parameters,
-        kind: UploadKind::PublicKey,
-    });
-    let mut column = column.unwrap();
-    if is_radix {
-        column.compact = None;
-    }
-    column
-}
-
 fn metadata(bits: u32, missing: Missing, is_radix: bool, rows: usize) -> ReadingsMetadata {
     ReadingsMetadata {
         columns: vec![
-            column("a", A, bits, missing, is_radix),
-            column("b", B, bits + 1, missing, is_radix),
+            optional_column("a", A, bits, missing, is_radix),
+            optional_column("b", B, bits + 1, missing, is_radix),
         ],
         rows: (0..rows).map(|row| row.to_string()).collect(),
         gaps: Default::default(),

@@ -3,14 +3,11 @@
 
 use proptest::prelude::*;
 use tfhe_sbc_columns::{
-    Column, Computable, Error, Number, OptionalNumber, Progress, ReadingsMetadata, Server, Table,
-    Value,
+    Computable, Error, Number, OptionalNumber, Progress, ReadingsMetadata, Server, Table, Value,
 };
-use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
-use tfhe_sbc_upload::declaration::{Declaration, Missing};
-use tfhe_sbc_upload::definition::{Definition, Under, UploadKind};
+use tfhe_sbc_upload::declaration::Missing;
 
-use crate::common::{Keys, rehearsal, rehearse, upload};
+use crate::common::{Keys, optional_column, rehearsal, rehearse, upload};
 
 /// Readings in rows, as far as they are there.
 type Rows = Vec<Option<f64>>;
@@ -18,36 +15,16 @@ type Rows = Vec<Option<f64>>;
 const OFFSET: f64 = -10.0;
 const SCALE: f64 = 0.5;
 
-fn column(name: &str, bits: u32, missing: Missing, is_radix: bool) -> Column {
-    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
-    let definition = Definition {
-        name: name.to_owned(),
-        unit: String::new(),
-        offset: OFFSET,
-        scale: SCALE,
-        bits,
-        usage: None,
-        compact: None,
-        derived: Declaration {
-            optional: missing,
-            ..Declaration::default()
-        },
-    };
-    let column = definition.column(Under {
-        parameters: &parameters,
-        kind: UploadKind::PublicKey,
-    });
-    let mut column = column.unwrap();
-    if is_radix {
-        column.compact = None;
-    }
-    column
-}
-
 /// The table of one column `x`.
 fn metadata(bits: u32, missing: Missing, is_radix: bool, rows: usize) -> ReadingsMetadata {
     ReadingsMetadata {
-        columns: vec![column("x", bits, missing, is_radix)],
+        columns: vec![optional_column(
+            "x",
+            (OFFSET, SCALE),
+            bits,
+            missing,
+            is_radix,
+        )],
         rows: (0..rows).map(|row| row.to_string()).collect(),
         gaps: Default::default(),
     }
