@@ -160,6 +160,25 @@ class Encrypted_:
         return ours(*args, **kwargs)
 
 
+class NoOperand:
+    """What no operator takes, and why not."""
+
+    __slots__ = ()
+
+    def _why_no_operand(self) -> str:
+        """A sentence that says what to do instead."""
+        raise NotImplementedError
+
+    def _no_operand(self, *_: object) -> NoReturn:
+        raise TypeError(self._why_no_operand())
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operand
+    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = _no_operand
+    __lt__ = __le__ = __gt__ = __ge__ = _no_operand
+    __eq__ = __ne__ = _no_operand
+    __hash__ = object.__hash__
+
+
 class Columns_:
     """The base of tables: encrypted values by name, which are computed together."""
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Union, overload
 
 from .._frames import Name
 from .advice import Advises
 from .base import Encrypted_
 from .grouping import Grouping
-from .summary import EncryptedSummary, EncryptedSummaryTable, Function, name_of, reduced
+from .summary import (
+    EncryptedSummary,
+    EncryptedSummaryTable,
+    Function,
+    ReducesEach,
+    name_of,
+    reduced,
+)
 
 if TYPE_CHECKING:
     from .column import EncryptedColumn
@@ -32,7 +39,7 @@ _ADVICE = {
 }
 
 
-class GroupedColumn(Advises):
+class GroupedColumn(ReducesEach[EncryptedSummary], Advises):
     """The rows of a column in groups: ``column.groupby("hour")`` or ``column.resample("1h")``.
 
     A reduction is that of each group, so sums and means of compact columns take no bootstrap. ``var`` and
@@ -85,38 +92,6 @@ class GroupedColumn(Advises):
         units = {one.unit for one in values if hasattr(one, "unit")}
         unit = units.pop() if len(units) == 1 else ""
         return EncryptedSummary(values, f"{name}({column.name})", unit, self._groups.keys)
-
-    def sum(self) -> EncryptedSummary:
-        """The sum of each group."""
-        return self._each("sum")
-
-    def count(self) -> EncryptedSummary:
-        """The number of readings of each group."""
-        return self._each("count")
-
-    def mean(self) -> EncryptedSummary:
-        """The mean of each group."""
-        return self._each("mean")
-
-    def min(self) -> EncryptedSummary:
-        """The smallest of each group."""
-        return self._each("min")
-
-    def max(self) -> EncryptedSummary:
-        """The largest of each group."""
-        return self._each("max")
-
-    def var(self, ddof: int = 1) -> EncryptedSummary:
-        """The variance of each group, over its number of rows less ``ddof``."""
-        return self._each("var", ddof)
-
-    def std(self, ddof: int = 1) -> EncryptedSummary:
-        """The root of the variance of each group. See :meth:`var`."""
-        return self._each("std", ddof)
-
-    def median(self) -> EncryptedSummary:
-        """The median of each group."""
-        return self._each("median")
 
     def quantile(self, q: float = 0.5, method: str = "linear") -> EncryptedSummary:
         """The quantile of each group.
@@ -181,7 +156,7 @@ class GroupedColumn(Advises):
         return EncryptedSummaryTable(columns, self._groups.keys)
 
 
-class GroupedTable(Advises):
+class GroupedTable(ReducesEach[EncryptedSummaryTable], Advises):
     """The rows of a table in groups. A reduction gives that of each column; see :class:`GroupedColumn`."""
 
     _ADVICE = _ADVICE
@@ -223,53 +198,22 @@ class GroupedTable(Advises):
     def __repr__(self) -> str:
         return f"<GroupedTable of {', '.join(self._columns)}, {len(self)} groups>"
 
-    def _all(self, reduce: Callable[[GroupedColumn], EncryptedSummary]) -> EncryptedSummaryTable:
-        columns = {name: reduce(one) for name, one in self._columns.items()}
+    def _each(self, function: Function, *given: object) -> EncryptedSummaryTable:
+        columns = {name: one._each(function, *given) for name, one in self._columns.items()}
         return EncryptedSummaryTable(columns, self._groups.keys)
-
-    def sum(self) -> EncryptedSummaryTable:
-        """The sum of each group."""
-        return self._all(GroupedColumn.sum)
-
-    def count(self) -> EncryptedSummaryTable:
-        """The number of readings of each group."""
-        return self._all(GroupedColumn.count)
-
-    def mean(self) -> EncryptedSummaryTable:
-        """The mean of each group."""
-        return self._all(GroupedColumn.mean)
-
-    def min(self) -> EncryptedSummaryTable:
-        """The smallest of each group."""
-        return self._all(GroupedColumn.min)
-
-    def max(self) -> EncryptedSummaryTable:
-        """The largest of each group."""
-        return self._all(GroupedColumn.max)
-
-    def var(self, ddof: int = 1) -> EncryptedSummaryTable:
-        """The variance of each group, over its number of rows less ``ddof``."""
-        return self._all(lambda one: one.var(ddof))
-
-    def std(self, ddof: int = 1) -> EncryptedSummaryTable:
-        """The root of the variance of each group."""
-        return self._all(lambda one: one.std(ddof))
-
-    def median(self) -> EncryptedSummaryTable:
-        """The median of each group."""
-        return self._all(GroupedColumn.median)
 
     def quantile(self, q: float = 0.5) -> EncryptedSummaryTable:
         """The quantile of each group, ``q`` from 0 to 1."""
-        return self._all(lambda one: one.quantile(q))
+        columns = {name: one.quantile(q) for name, one in self._columns.items()}
+        return EncryptedSummaryTable(columns, self._groups.keys)
 
     def first(self) -> EncryptedSummaryTable:
         """The first row of each group, of columns that have all readings."""
-        return self._all(GroupedColumn.first)
+        return self._each("first")
 
     def last(self) -> EncryptedSummaryTable:
         """The last row of each group, of columns that have all readings."""
-        return self._all(GroupedColumn.last)
+        return self._each("last")
 
     def agg(
         self,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from .. import _native
 from .advice import Advises
+from .base import NoOperand
 from .mask import EncryptedMask
 from .numeric import EncryptedScalar
 from .statistic import EncryptedStatistic
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from .optional import EncryptedOptionalColumn
 
 
-class EncryptedSelection(Reduces, Advises):
+class EncryptedSelection(NoOperand, Reduces, Advises):
     """The rows of a column that meet an encrypted condition: ``column[mask]``.
 
     Which rows they are nobody knows, so they have no length and no rows, but reductions: those of a column in which the
@@ -118,17 +119,11 @@ class EncryptedSelection(Reduces, Advises):
         """The number of them in each bin. See :meth:`EncryptedColumn.value_counts`."""
         return self._rows.value_counts(bins, sort)
 
-    def _no_operand(self, *_: object) -> NoReturn:
-        raise TypeError(
+    def _why_no_operand(self) -> str:
+        return (
             "which rows are selected nobody knows, so they are no operand: compare the column, or "
             "what a reduction such as sum() gives"
         )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operand
-    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = _no_operand
-    __lt__ = __le__ = __gt__ = __ge__ = _no_operand
-    __eq__ = __ne__ = _no_operand
-    __hash__ = object.__hash__
 
     def _no_rows(self, *_: object) -> NoReturn:
         raise TypeError(

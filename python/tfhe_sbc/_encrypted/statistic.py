@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from .. import _native
-from .base import Encrypted_, Part, Reader, is_clear_number, named, state
+from .base import Encrypted_, NoOperand, Part, Reader, is_clear_number, named, state
 
 
-class EncryptedStatistic(Encrypted_):
+class EncryptedStatistic(NoOperand, Encrypted_):
     """An encrypted result that whoever decrypts makes of several numbers.
 
     Means of what a condition selects, variances and their roots end with a division, which is
@@ -51,17 +51,11 @@ class EncryptedStatistic(Encrypted_):
     def _sealed(self) -> tuple[str, list[Part], str, list[str]]:
         return (self._kind, self._values, self.unit, list(self._labels))
 
-    def _no_operand(self, *_: object) -> NoReturn:
-        raise TypeError(
+    def _why_no_operand(self) -> str:
+        return (
             f"{self.name} gets its value by a division when it is decrypted, so it is no operand: "
             "compute with sums and counts instead, or decrypt it first"
         )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operand
-    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = _no_operand
-    __lt__ = __le__ = __gt__ = __ge__ = _no_operand
-    __eq__ = __ne__ = _no_operand
-    __hash__ = Encrypted_.__hash__
 
     def __repr__(self) -> str:
         return f"<EncryptedStatistic {self.name!r}, {state(self)}>"
@@ -95,17 +89,11 @@ class StatisticOfReadings(StatisticOfColumn):
 
     __slots__ = ()
 
-    def _no_operand(self, *_: object) -> NoReturn:
-        raise TypeError(
+    def _why_no_operand(self) -> str:
+        return (
             f"{self.name} is NaN if there are no readings, which shows when it is decrypted, so it is no "
             "operand: compute with sum() and count(), or with the column that fillna() gives"
         )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operand
-    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = _no_operand
-    __lt__ = __le__ = __gt__ = __ge__ = _no_operand
-    __eq__ = __ne__ = _no_operand
-    __hash__ = Encrypted_.__hash__
 
 
 def places_between(q: float, count: int, method: str) -> tuple[int, int, float]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Union, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._frames import Keys, Name, flat
 from .advice import Advises
-from .base import Answer, Columns_, Encrypted_, Part, Reader, distinct, named, state
+from .base import Answer, Columns_, Encrypted_, NoOperand, Part, Reader, distinct, named, state
 from .statistic import EncryptedStatistic
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def reduced(of: Any, function: Function, *given: object) -> Encrypted_ | float:
     return getattr(of, function)(*given)  # type: ignore[no-any-return]
 
 
-class EncryptedSummary(Encrypted_, Advises):
+class EncryptedSummary(NoOperand, Encrypted_, Advises):
     """Encrypted results with a label each: of groups, of the columns of a table, or of several reductions.
 
     Decrypted it is an array, with ``to="pandas"`` a Series with the labels as index. ``summary[label]`` is one of them,
@@ -135,18 +135,12 @@ class EncryptedSummary(Encrypted_, Advises):
                 answers.extend(value._answers(one_name))
         return answers
 
-    def _no_operand(self, *_: object) -> NoReturn:
+    def _why_no_operand(self) -> str:
         label = self.rows[0] if self.rows else "label"
-        raise TypeError(
+        return (
             f"{self.name} is several results and no operand: take one of them, as in summary[{label!r}], or decrypt "
             "them first"
         )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operand
-    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = _no_operand
-    __lt__ = __le__ = __gt__ = __ge__ = _no_operand
-    __eq__ = __ne__ = _no_operand
-    __hash__ = Encrypted_.__hash__
 
     def __repr__(self) -> str:
         return f"<EncryptedSummary {self.name!r} of {', '.join(self.rows[:8])}{', …' * (len(self) > 8)}; {state(self)}>"
@@ -196,6 +190,53 @@ class EncryptedSummaryTable(Columns_, Advises):
 
     def __repr__(self) -> str:
         return f"<EncryptedSummaryTable of {len(self)} rows: {', '.join(map(flat, self._columns))}>"
+
+
+#: What a reduction of each part gives.
+_Result = TypeVar("_Result", EncryptedSummary, EncryptedSummaryTable)
+
+
+class ReducesEach(Generic[_Result]):
+    """What has reductions of each of its parts: of the columns of a table, or of the groups of a column or a table."""
+
+    __slots__ = ()
+
+    def _each(self, function: Function, *given: object) -> _Result:
+        """The reduction of each part, with the arguments that it gets."""
+        raise NotImplementedError
+
+    def sum(self) -> _Result:
+        """The sum of each column or group."""
+        return self._each("sum")
+
+    def count(self) -> _Result:
+        """The number of readings of each column or group."""
+        return self._each("count")
+
+    def mean(self) -> _Result:
+        """The mean of each column or group."""
+        return self._each("mean")
+
+    def min(self) -> _Result:
+        """The smallest number of each column or group."""
+        return self._each("min")
+
+    def max(self) -> _Result:
+        """The largest number of each column or group."""
+        return self._each("max")
+
+    def median(self) -> _Result:
+        """The median of each column or group."""
+        return self._each("median")
+
+    def var(self, ddof: int = 1) -> _Result:
+        """The variance of each column or group, over its number of readings less ``ddof``, as pandas' tables and groups
+        have it."""
+        return self._each("var", ddof)
+
+    def std(self, ddof: int = 1) -> _Result:
+        """The root of the variance of each column or group. See :meth:`var`."""
+        return self._each("std", ddof)
 
 
 class Reduces:

@@ -16,13 +16,21 @@ from .mask import EncryptedMask
 from .optional import EncryptedOptionalColumn
 from .pairs import matrix
 from .selection import EncryptedSelection
-from .summary import EncryptedSummary, EncryptedSummaryTable, Function, labelled, name_of, reduced
+from .summary import (
+    EncryptedSummary,
+    EncryptedSummaryTable,
+    Function,
+    ReducesEach,
+    labelled,
+    name_of,
+    reduced,
+)
 
 #: What a table can get as a column.
 NewColumn = Union[EncryptedColumn, EncryptedOptionalColumn, EncryptedMask]
 
 
-class _ReducesColumns(Advises):
+class _ReducesColumns(ReducesEach[EncryptedSummary], Advises):
     """What has reductions of its columns."""
 
     _columns: Mapping[str, Any]
@@ -31,38 +39,6 @@ class _ReducesColumns(Advises):
         values = {name: reduced(of, function, *given) for name, of in self._columns.items()}
         units = {getattr(one, "unit", "") for one in values.values()}
         return labelled(values, name_of(function), units.pop() if len(units) == 1 else "")
-
-    def sum(self) -> EncryptedSummary:
-        """The sum of each column."""
-        return self._each("sum")
-
-    def count(self) -> EncryptedSummary:
-        """The number of readings of each column."""
-        return self._each("count")
-
-    def mean(self) -> EncryptedSummary:
-        """The mean of each column."""
-        return self._each("mean")
-
-    def min(self) -> EncryptedSummary:
-        """The smallest of each column."""
-        return self._each("min")
-
-    def max(self) -> EncryptedSummary:
-        """The largest of each column."""
-        return self._each("max")
-
-    def median(self) -> EncryptedSummary:
-        """The median of each column."""
-        return self._each("median")
-
-    def var(self, ddof: int = 1) -> EncryptedSummary:
-        """The variance of each column, over its number of readings less ``ddof``, as pandas' tables have it."""
-        return self._each("var", ddof)
-
-    def std(self, ddof: int = 1) -> EncryptedSummary:
-        """The root of the variance of each column. See :meth:`var`."""
-        return self._each("std", ddof)
 
     def quantile(self, q: float = 0.5) -> EncryptedSummary:
         """The quantile of each column, ``q`` from 0 to 1."""
