@@ -3,6 +3,7 @@
 
 mod cases;
 mod contestant;
+pub(crate) mod instructions;
 mod limits;
 mod ours;
 #[cfg_attr(feature = "tfhe-rs", path = "engine/tfhe_rs.rs")]

@@ -109,6 +109,9 @@ pub(crate) enum BenchError {
     /// The file of the picture could not be written.
     #[error("cannot write the picture: {0}")]
     PictureFile(std::io::Error),
+    /// Callgrind gave no count.
+    #[error("callgrind: {0}")]
+    Callgrind(String),
     /// The table has no picture.
     #[error("only the table 'engine' has a picture: leave --plot out")]
     NoPicture,

@@ -34,26 +34,49 @@ pub(crate) struct Keys<T> {
     seeds: SeedSequence,
 }
 
+/// The seeds of every key set, which keep nothing secret.
+fn seeds_of_keys() -> SeedSequence {
+    SeedSequence::new(Seed::from_bytes(*b"tfhe-sbc-bench: not for secrets!"))
+}
+
+/// The secret key of a set and a server key for it, as it travels.
+pub(crate) fn seeded_server_key<T: ProductTorus>(
+    set: ParameterSet,
+) -> Result<(SecretKey, SeededServerKey<T>), BenchError> {
+    let mut seeds = seeds_of_keys();
+    let secret = SecretKey::generate(set.validate()?, &mut seeds)?;
+    let server = SeededServerKey::generate(&secret, &mut seeds, &|_| ())?;
+    Ok((secret, server))
+}
+
 impl<T: ProductTorus> Keys<T> {
     /// Makes a key set. From a fixed seed: nothing is kept secret with it.
     pub(crate) fn generate(set: ParameterSet) -> Result<Self, BenchError> {
-        let mut seeds = SeedSequence::new(Seed::from_bytes(*b"tfhe-sbc-bench: not for secrets!"));
-        let secret = SecretKey::generate(set.validate()?, &mut seeds)?;
         let start = Instant::now();
-        let seeded = SeededServerKey::generate(&secret, &mut seeds, &|_| ())?;
+        let (secret, seeded) = seeded_server_key(set)?;
+        Ok(Self::new(secret, &seeded, start))
+    }
+
+    /// The key set of a server key that [`seeded_server_key`] made.
+    pub(crate) fn of(seeded: &SeededServerKey<T>) -> Result<Self, BenchError> {
+        let secret = SecretKey::generate(seeded.parameters().clone(), &mut seeds_of_keys())?;
+        Ok(Self::new(secret, seeded, Instant::now()))
+    }
+
+    fn new(secret: SecretKey, seeded: &SeededServerKey<T>, start: Instant) -> Self {
         let server = seeded.prepare(&|_| ());
         let costs = KeyCosts {
             generation: start.elapsed(),
             memory: server.bootstrap_key_bytes() + server.key_switch_key_bytes(),
             wire: seeded.to_bytes().len(),
         };
-        Ok(Self {
+        Self {
             big: secret.glwe().to_lwe_secret_key(),
             secret,
             server,
             costs,
-            seeds,
-        })
+            seeds: SeedSequence::new(Seed::from_bytes(*b"tfhe-sbc-bench: for ciphertexts!")),
+        }
     }
 
     /// The parameters.

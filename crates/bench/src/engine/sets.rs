@@ -13,6 +13,7 @@ use tfhe_sbc_core::random::NoiseDistribution;
 
 use crate::engine::cases::Cases;
 use crate::engine::contestant::{Contestant, pool, sides};
+use crate::engine::instructions;
 use crate::engine::ours::OurLookups;
 use crate::error::BenchError;
 use crate::keys::Keys;
@@ -80,8 +81,18 @@ pub(crate) fn rows(cores: usize, budget: Duration) -> Result<Vec<Row>, BenchErro
     let ours = OurLookups::new(&ours, &our_cases);
     let starting = OurLookups::new(&starting, &starting_cases);
     compare("gates", &ours, &starting, budget, &mut rows)?;
+    let counted = instructions::available();
+    if !counted {
+        eprintln!("no instructions are counted: install valgrind for the rows with counts");
+    }
     let sets = ALL.iter().chain(&LOOSER);
     for (&new, &old) in sets.zip(&superseded::ALL) {
+        if counted {
+            rows.push(match new.torus_bits {
+                64 => instructions_beside_superseded::<u64>(new, old, &key_maker)?,
+                _ => instructions_beside_superseded::<u32>(new, old, &key_maker)?,
+            });
+        }
         rows.push(match (new.torus_bits, new.plaintext) {
             (64, PlaintextKind::Radix) => {
                 beside_superseded(new, old, &key_maker, budget, Cases::squares)?
@@ -93,6 +104,22 @@ pub(crate) fn rows(cores: usize, budget: Duration) -> Result<Vec<Row>, BenchErro
         });
     }
     Ok(rows)
+}
+
+/// The instructions of one bootstrap of a shipped set beside those of the set that it supersedes.
+fn instructions_beside_superseded<T: ProductTorus>(
+    new: ParameterSet,
+    old: ParameterSet,
+    key_maker: &ThreadPool,
+) -> Result<Row, BenchError> {
+    eprintln!("{}: counting its instructions", new.name);
+    Ok(Row::figures(
+        format!("sets_{}_bootstrap_instructions", new.name),
+        Unit::Instructions,
+        instructions::of_bootstrap::<T>(new, key_maker)? as f64,
+        Some(instructions::of_bootstrap::<T>(old, key_maker)? as f64),
+        "one ciphertext, one thread, kernels for AVX2, counted by callgrind",
+    ))
 }
 
 /// The time of one bootstrap of a shipped set beside that of the set that it supersedes.
