@@ -53,11 +53,6 @@ pub(crate) fn count_bits(most: usize) -> u32 {
     most.max(1).ilog2() + 1
 }
 
-/// Returns the number of bits that a sum of `rows` codes has more than each.
-pub(crate) fn carry_bits(rows: usize) -> u32 {
-    usize::BITS - rows.saturating_sub(1).leading_zeros()
-}
-
 /// Returns the number of rows of the result of an operator on these operands.
 pub(crate) fn common_rows(nodes: &[&Node]) -> Result<Option<usize>, Error> {
     let mut rows = nodes.iter().filter_map(|node| node.rows);

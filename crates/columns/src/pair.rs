@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tfhe_sbc_engine::integer::carry_bits;
+
 use crate::answer::{Computable, Form};
 use crate::computed::Computed;
 use crate::decimal::{self, Decoder};
@@ -12,7 +14,7 @@ use crate::encoding::bits_of;
 use crate::error::Error;
 use crate::mask::Mask;
 use crate::node::Op;
-use crate::number::{Number, carry_bits};
+use crate::number::Number;
 use crate::optional::OptionalNumber;
 
 /// A measure of the values that two numbers have in the same rows.

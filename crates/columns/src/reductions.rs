@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use tfhe_sbc_engine::analytics::extremes::Order;
+use tfhe_sbc_engine::integer::carry_bits;
 use tfhe_sbc_upload::cuts::first_code_from;
 
 use crate::decimal;
 use crate::error::Error;
 use crate::node::{Node, Op, PlacePart};
-use crate::number::{Number, carry_bits, check_rows, count_bits};
+use crate::number::{Number, check_rows, count_bits};
 use crate::threshold::{CodeCondition, Relation, code_condition};
 
 /// The number of values that come before a percentile of `count` values in ascending order: the percentile is the smallest value

@@ -6,13 +6,14 @@
 use std::sync::Arc;
 
 use tfhe_sbc_engine::analytics::extremes::Order;
+use tfhe_sbc_engine::integer::carry_bits;
 
 use crate::condition::Limit;
 use crate::decimal;
 use crate::error::Error;
 use crate::mask::Mask;
 use crate::node::{Kind, Node, Op, WindowFunction};
-use crate::number::{Number, carry_bits, count_bits};
+use crate::number::{Number, count_bits};
 use crate::optional::OptionalNumber;
 use crate::threshold::Relation;
 

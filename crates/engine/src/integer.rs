@@ -36,6 +36,7 @@ pub use clear::Clear;
 pub use comparison::Comparison;
 pub use division::Division;
 pub use shift::Shift;
+pub use sum::carry_bits;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use thiserror::Error;
 

@@ -8,7 +8,7 @@ use tfhe_sbc_core::encoding::Derivation;
 use tfhe_sbc_core::encoding::chunks::DigitPlan;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::compact::{digit_bootstraps, sign_bootstraps};
-use tfhe_sbc_engine::integer::Comparison;
+use tfhe_sbc_engine::integer::{Comparison, carry_bits};
 use tfhe_sbc_oracle::compact::{digit_plan, sign_chunks};
 
 use super::derived::Bin;
@@ -16,7 +16,6 @@ use super::linear::{Linear, LinearForms};
 use crate::cost::Cost;
 use crate::error::Error;
 use crate::node::{Kind, Node, Op};
-use crate::number::carry_bits;
 use crate::record::loads_itself;
 
 /// The way in which a node is computed before the circuit is recorded.

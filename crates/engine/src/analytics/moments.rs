@@ -11,7 +11,7 @@
 use super::AnalyticsError;
 use crate::circuit::{Addend, Block, Circuit};
 use crate::integer::sum::Columns;
-use crate::integer::{FheUint, Integer, Signedness, Width};
+use crate::integer::{FheUint, Integer, Signedness, Width, carry_bits};
 
 /// Sums over a column.
 #[derive(Clone, Debug)]
@@ -94,8 +94,7 @@ impl Circuit {
         rows: &[FheUint],
         width: Width,
     ) -> Result<FheUint, AnalyticsError> {
-        let carry_bits = usize::BITS - (rows.len() - 1).leading_zeros();
-        let squares = Width::new(2 * width.bits() + carry_bits)?;
+        let squares = Width::new(2 * width.bits() + carry_bits(rows.len()))?;
         let columns = match self.squares_at_scale(rows, squares) {
             Some(columns) => columns,
             None => self.squares_in_digits(rows, squares),

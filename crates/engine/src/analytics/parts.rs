@@ -9,7 +9,7 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use super::AnalyticsError;
 use crate::circuit::{Circuit, CircuitError};
 use crate::integer::sum::Columns;
-use crate::integer::{FheUint, Width};
+use crate::integer::{FheUint, Width, carry_bits};
 
 /// The sum of a digit of some readings.
 #[derive(Clone, Debug)]
@@ -51,10 +51,10 @@ impl Circuit {
         parts: Vec<PartialSum>,
         width: Width,
     ) -> Result<FheUint, AnalyticsError> {
-        let mut counts = vec![0u64; self.block_count(width)];
+        let mut counts = vec![0usize; self.block_count(width)];
         for part in &parts {
             let count = counts.get_mut(part.place).ok_or(AnalyticsError::Parts)?;
-            *count += u64::from(part.count);
+            *count += part.count as usize;
             if !(1..=self.most_in_a_part()).contains(&part.count) {
                 return Err(AnalyticsError::Parts);
             }
@@ -63,8 +63,7 @@ impl Circuit {
         if rows == 0 || counts.iter().any(|&count| count != rows) {
             return Err(AnalyticsError::Parts);
         }
-        let carry_bits = u64::BITS - (rows - 1).leading_zeros();
-        let total = Width::new(width.bits() + carry_bits).map_err(AnalyticsError::Integer)?;
+        let total = Width::new(width.bits() + carry_bits(rows)).map_err(AnalyticsError::Integer)?;
         let mut columns: Columns = vec![Vec::new(); self.block_count(total)];
         for part in parts {
             let largest = self.digit_modulus(width, part.place) as u64 - 1;

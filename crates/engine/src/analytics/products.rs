@@ -7,7 +7,7 @@ use super::AnalyticsError;
 use super::moments::{MANY_ROWS, add_digits};
 use crate::circuit::{Addend, Block, Circuit};
 use crate::integer::sum::Columns;
-use crate::integer::{FheUint, Width};
+use crate::integer::{FheUint, Width, carry_bits};
 
 impl Circuit {
     /// The sum of `a[row]·b[row]` over all rows. The two columns may have different widths, of at most 127 bits.
@@ -20,8 +20,7 @@ impl Circuit {
         if a.len() != b.len() {
             return Err(AnalyticsError::Rows(a.len(), b.len()));
         }
-        let carry_bits = usize::BITS - (a.len() - 1).leading_zeros();
-        let width = Width::new(a_width.bits() + b_width.bits() + carry_bits)?;
+        let width = Width::new(a_width.bits() + b_width.bits() + carry_bits(a.len()))?;
         let (a, b) = (self.ordered(a), self.ordered(b));
         let columns = match self.products_at_scale(&a, &b, width) {
             Some(columns) => columns,

@@ -19,7 +19,7 @@
 use super::AnalyticsError;
 use super::extremes::Order;
 use crate::circuit::{Circuit, round_cost};
-use crate::integer::{FheUint, Integer, Signedness, Width};
+use crate::integer::{FheUint, Integer, Signedness, Width, carry_bits};
 
 /// Pairs of places that are compared in one round: the place before, and the place that gets the extreme of both.
 type Round = Vec<(usize, usize)>;
@@ -60,11 +60,6 @@ impl Scan {
 fn pairs_of(round: &Round, lengths: &[usize]) -> usize {
     let in_list = |len: &usize| round.iter().filter(|(_, to)| to < len).count();
     lengths.iter().map(in_list).sum()
-}
-
-/// The number of bits that a sum of `count` numbers has more than each.
-fn carry_bits(count: usize) -> u32 {
-    usize::BITS - count.saturating_sub(1).leading_zeros()
 }
 
 impl Circuit {

@@ -18,6 +18,11 @@ use crate::circuit::{Addend, round_cost};
 /// The length of columns whose groups are added up at a scale of their own.
 const LONG_COLUMN: usize = 48;
 
+/// The number of bits that a sum of `count` numbers has more than the widest of them.
+pub fn carry_bits(count: usize) -> u32 {
+    usize::BITS - count.saturating_sub(1).leading_zeros()
+}
+
 /// The blocks that add up at each power of the message modulus.
 pub(crate) type Columns = Vec<Vec<Block>>;
 
@@ -129,8 +134,7 @@ impl Circuit {
     pub fn sum<S: Signedness>(&self, integers: &[Integer<S>]) -> Result<Integer<S>, IntegerError> {
         let widest = integers.iter().map(|integer| integer.width.0).max();
         let widest = widest.ok_or(IntegerError::Empty)?;
-        let carry_bits = usize::BITS - (integers.len() - 1).leading_zeros();
-        let width = Width::new(widest + carry_bits)?;
+        let width = Width::new(widest + carry_bits(integers.len()))?;
         let weights = vec![1; integers.len()];
         self.weighted_sum(integers, &weights, width)
     }
