@@ -96,11 +96,14 @@ impl<'a> Recorder<'a> {
     pub(crate) fn blocks(&self, node: &Arc<Node>) -> Result<Vec<Block>, AnalyticsError> {
         Ok(match &*self.get(node)? {
             Values::Codes(codes) => {
-                let digits = self.circuit.side_by_side(codes.len(), |circuit| {
-                    let digits = codes.iter().map(|code| circuit.propagate(code));
-                    digits.collect::<Result<Vec<_>, _>>()
+                let mut blocks = Vec::new();
+                self.circuit.side_by_side(codes.len(), |circuit| {
+                    for code in codes {
+                        blocks.extend(circuit.propagate(code)?.into_blocks());
+                    }
+                    Ok::<_, IntegerError>(())
                 })?;
-                digits.iter().flat_map(FheUint::blocks).cloned().collect()
+                blocks
             }
             Values::Truths(truths) => truths.iter().map(|bit| self.circuit.bit(bit)).collect(),
         })
@@ -321,8 +324,8 @@ impl<'a> Recorder<'a> {
                         circuit.window_extremes(*order, codes, *window, *first)?
                     }
                     WindowFunction::Sum => {
-                        let sums = circuit.window_sums(codes, *window, *first)?;
-                        let sums = sums.iter().map(|sum| circuit.cast(sum, width));
+                        let sums = circuit.window_sums(codes, *window, *first)?.into_iter();
+                        let sums = sums.map(|sum| circuit.resized(sum, width));
                         sums.collect::<Result<_, _>>()?
                     }
                 }))

@@ -34,6 +34,7 @@ mod sums;
 mod table;
 mod watch;
 
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -42,6 +43,8 @@ use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::encoding::chunks::SumPlan;
 use tfhe_sbc_core::parameters::{ParameterName, Parameters, PlaintextKind};
 use thiserror::Error;
+
+use crate::integer::sum::Lowering;
 
 pub use block::Block;
 use block::Source;
@@ -88,11 +91,13 @@ pub enum CircuitError {
 /// A computation on radix blocks. See the [module](self).
 pub struct Circuit {
     parameters: Parameters,
-    id: u64,
+    id: NonZeroU64,
     threads: usize,
     batch: AtomicUsize,
     /// The forms of sums of lookup results.
     sums: Vec<SumPlan>,
+    /// The lowerings of columns that were found to be the cheaper ones, by the shapes of the columns.
+    lowerings: RwLock<HashMap<Box<[i64]>, Lowering>>,
     graph: RwLock<Graph>,
 }
 
@@ -138,10 +143,11 @@ impl Circuit {
         static CIRCUITS: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
             parameters: *parameters,
-            id: CIRCUITS.fetch_add(1, Ordering::Relaxed),
+            id: NonZeroU64::MIN.saturating_add(CIRCUITS.fetch_add(1, Ordering::Relaxed)),
             threads: rayon::current_num_threads(),
             batch: AtomicUsize::new(1),
             sums: Vec::new(),
+            lowerings: RwLock::default(),
             graph: RwLock::default(),
         })
     }
@@ -205,8 +211,22 @@ impl Circuit {
         self.graph.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The lowering of columns of a shape that was found to be the cheaper one.
+    pub(crate) fn known_lowering(&self, shape: &[i64]) -> Option<Lowering> {
+        let known = self.lowerings.read();
+        let known = known.unwrap_or_else(PoisonError::into_inner);
+        known.get(shape).copied()
+    }
+
+    /// Keeps a lowering for further columns of a shape.
+    pub(crate) fn keep_lowering(&self, shape: Box<[i64]>, lowering: Lowering) {
+        let known = self.lowerings.write();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        known.insert(shape, lowering);
+    }
+
     /// The number that identifies the blocks of this circuit.
-    pub(crate) fn id(&self) -> u64 {
+    pub(crate) fn id(&self) -> NonZeroU64 {
         self.id
     }
 

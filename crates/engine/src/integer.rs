@@ -166,6 +166,11 @@ impl<S: Signedness> Integer<S> {
         &self.blocks
     }
 
+    /// The blocks, least significant first.
+    pub fn into_blocks(self) -> Vec<Block> {
+        self.blocks
+    }
+
     /// The width.
     pub fn width(&self) -> Width {
         self.width

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use super::rank::Place;
 use super::{AnalyticsError, range_of};
-use crate::circuit::{Block, Circuit, round_cost};
+use crate::circuit::{Block, Circuit};
 use crate::integer::sum::Columns;
 use crate::integer::{Comparison, FheUint, Integer, IntegerError, Signedness, Unsigned, Width};
 
@@ -113,11 +113,7 @@ impl Circuit {
             return Ok(None);
         };
         let start = self.lookup_count();
-        let time = |bits: &[Block]| -> f64 {
-            let rounds = self.levels_since(start, bits).into_iter();
-            let jobs = rounds.map(|jobs| jobs * rows.len());
-            jobs.map(|jobs| round_cost(jobs, self.threads())).sum()
-        };
+        let time = |bits: &[Block]| self.time_since(start, bits, rows.len());
         let one_by_one = time(&self.at_least(first, limits)?);
         let together = time(&self.at_least_by_cells(first, &cells));
         Ok((together < one_by_one).then_some(cells))

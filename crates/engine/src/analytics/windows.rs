@@ -142,9 +142,8 @@ impl Circuit {
     ) -> Result<Vec<FheUint>, AnalyticsError> {
         self.side_by_side(sums.len(), |circuit| {
             let sums = sums.map(|(terms, width)| {
-                let terms: Vec<FheUint> = terms.into_iter().cloned().collect();
-                let sum: FheUint = circuit.cast(&circuit.sum(&terms)?, width)?;
-                Ok(circuit.propagate(&sum)?)
+                let sum = circuit.resized(circuit.sum_of(&terms)?, width)?;
+                Ok(circuit.propagate_unchecked(&sum))
             });
             sums.collect()
         })
@@ -208,8 +207,8 @@ impl Circuit {
         let base = (2..=most).min_by_key(cost).unwrap_or(2);
         let digits = digits(base);
         let bits = rows.first().map_or(0, |row| row.width().bits());
-        // The sums of 1, `base`, `base²`, … rows from each row on.
-        let mut levels = vec![rows.to_vec()];
+        // The sums of `base`, `base²`, … rows from each row on.
+        let mut levels: Vec<Vec<FheUint>> = Vec::with_capacity(digits.len());
         let mut length = 1;
         for _ in 1..digits.len() {
             let below = levels.last().map_or(rows, |level| &level[..]);
@@ -225,7 +224,8 @@ impl Circuit {
         }
         let sums = (0..rows.len() - window + 1).map(|row| {
             let (mut at, mut length, mut terms) = (row, 1, Vec::new());
-            for (level, &count) in levels.iter().zip(&digits) {
+            let levels = std::iter::once(rows).chain(levels.iter().map(|level| &level[..]));
+            for (level, &count) in levels.zip(&digits) {
                 for _ in 0..count {
                     terms.push(&level[at]);
                     at += length;

@@ -1,5 +1,6 @@
 //! Linear combinations of the inputs and the lookups of a circuit.
 
+use std::num::NonZeroU64;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
 use super::short_list::ShortList;
@@ -54,8 +55,8 @@ pub(super) struct Term {
     pub(super) level: u32,
 }
 
-/// The terms of a block. Few blocks of operators on integers have more than six.
-type Terms = ShortList<Term, 6>;
+/// The terms of a block. Few blocks that operators keep have more than three.
+type Terms = ShortList<Term, 3>;
 
 /// A linear combination of ciphertexts plus a clear constant, with the interval that its value
 /// lies in.
@@ -67,7 +68,7 @@ pub struct Block {
     low: i64,
     high: i64,
     /// The circuit of the sources; `None` if there are no terms.
-    circuit: Option<u64>,
+    circuit: Option<NonZeroU64>,
 }
 
 impl Block {
@@ -82,7 +83,7 @@ impl Block {
         }
     }
 
-    pub(super) fn of_source(circuit: u64, source: Source, low: i64, high: i64) -> Self {
+    pub(super) fn of_source(circuit: NonZeroU64, source: Source, low: i64, high: i64) -> Self {
         Self {
             terms: Terms::from_iter([Term {
                 source,
@@ -105,7 +106,7 @@ impl Block {
     }
 
     /// Returns whether the block can be used in the circuit of this id.
-    pub(crate) fn is_of(&self, circuit: u64) -> bool {
+    pub(crate) fn is_of(&self, circuit: NonZeroU64) -> bool {
         self.circuit.is_none_or(|own| own == circuit)
     }
 
@@ -296,7 +297,7 @@ mod tests {
     use super::*;
 
     fn source(at: u32) -> Block {
-        Block::of_source(0, Source::Input(at), 0, 3)
+        Block::of_source(NonZeroU64::MIN, Source::Input(at), 0, 3)
     }
 
     #[test]
@@ -311,7 +312,8 @@ mod tests {
 
     #[test]
     fn only_errors_of_different_lookups_are_independent() {
-        let output = |at, output| Block::of_source(0, Source::Lookup(at, output), 0, 1);
+        let output =
+            |at, output| Block::of_source(NonZeroU64::MIN, Source::Lookup(at, output), 0, 1);
         let inputs = &source(0) - &source(1);
         let apart = &output(4, 0) + &output(5, 0);
         let together = &output(4, 0) + &output(4, 1);
@@ -326,7 +328,9 @@ mod tests {
 
     #[test]
     fn outputs_of_earlier_bootstraps_count_as_those_of_lookups() {
-        let output = |bootstrap, at| Block::of_source(0, Source::Bootstrapped(bootstrap, at), 0, 1);
+        let output = |bootstrap, at| {
+            Block::of_source(NonZeroU64::MIN, Source::Bootstrapped(bootstrap, at), 0, 1)
+        };
         let apart = &output(1, 5) + &output(2, 3);
         let together = &output(1, 5) + &output(1, 6);
         assert_eq!((apart.norm_squared(), together.norm_squared()), (2, 4));

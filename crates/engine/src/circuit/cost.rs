@@ -17,6 +17,20 @@ pub(crate) fn round_cost(jobs: usize, threads: usize) -> f64 {
 }
 
 impl Circuit {
+    /// The time of the lookups that these blocks need and that were recorded from number `start` on, if `batch` operators that
+    /// record the same run side by side. The unit is that of [`round_cost`].
+    pub(crate) fn time_since(&self, start: usize, outputs: &[Block], batch: usize) -> f64 {
+        let rounds = self.levels_since(start, outputs).into_iter();
+        let rounds = rounds.map(|jobs| round_cost(jobs * batch, self.threads()));
+        rounds.sum()
+    }
+
+    /// Returns whether so many operators are recorded side by side that they keep the threads busy: only the number of their
+    /// bootstraps counts then.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.batch() >= 2 * self.threads()
+    }
+
     /// The number of recorded lookups.
     pub(crate) fn lookup_count(&self) -> usize {
         self.graph().lookups.len()
@@ -24,7 +38,7 @@ impl Circuit {
 
     /// For each depth, the number of lookups that these blocks need and that were recorded from
     /// number `start` on.
-    pub(crate) fn levels_since(&self, start: usize, outputs: &[Block]) -> Vec<usize> {
+    fn levels_since(&self, start: usize, outputs: &[Block]) -> Vec<usize> {
         let graph = self.graph();
         let mut needed = vec![false; graph.lookups.len().saturating_sub(start)];
         let places = |block: &Block| block.lookups().collect::<Vec<_>>();

@@ -52,11 +52,12 @@ impl Circuit {
         let values: Values = functions
             .flat_map(|f| (x.low()..=x.high()).map(f))
             .collect();
-        let values: Vec<&[i64]> = values.chunks_exact(span).collect();
-        let ranges: Vec<(i64, i64)> = values.iter().map(|values| range(values)).collect();
+        // Few lookups have more functions than these lists have room for.
+        let values: ShortList<&[i64], 4> = values.chunks_exact(span).collect();
+        let ranges: ShortList<(i64, i64), 4> = values.iter().map(|values| range(values)).collect();
         let mut outputs: Vec<Block> = ranges.iter().map(|&(low, _)| Block::clear(low)).collect();
         // A constant function needs no bootstrap.
-        let wanted: Vec<usize> = (0..values.len())
+        let wanted: ShortList<usize, 4> = (0..values.len())
             .filter(|&j| ranges[j].0 != ranges[j].1)
             .collect();
         let room = (self.block_modulus() / x.span()).max(1) as usize;

@@ -4,38 +4,37 @@ use std::ops::{Deref, DerefMut};
 
 /// A list of up to `N` elements in place, or of more on the heap.
 #[derive(Clone)]
-pub(super) struct ShortList<T, const N: usize> {
-    /// The number of elements in `few`.
-    len: usize,
-    few: [T; N],
-    /// All elements, once there are more than `N`; empty before.
-    many: Vec<T>,
+pub(super) enum ShortList<T, const N: usize> {
+    /// The elements at the beginning of the array, and their number.
+    Few([T; N], u8),
+    /// More than `N` elements.
+    Many(Vec<T>),
 }
 
 impl<T: Copy + Default, const N: usize> ShortList<T, N> {
     pub(super) fn push(&mut self, element: T) {
-        match self.few.get_mut(self.len) {
-            Some(place) if self.many.is_empty() => {
-                *place = element;
-                self.len += 1;
-            }
-            _ => {
-                if self.many.is_empty() {
-                    self.many.extend_from_slice(&self.few);
+        match self {
+            Self::Few(few, len) => match few.get_mut(usize::from(*len)) {
+                Some(place) => {
+                    *place = element;
+                    *len += 1;
                 }
-                self.many.push(element);
-            }
+                None => {
+                    let mut many = Vec::with_capacity(2 * N);
+                    many.extend_from_slice(few);
+                    many.push(element);
+                    *self = Self::Many(many);
+                }
+            },
+            Self::Many(many) => many.push(element),
         }
     }
 }
 
 impl<T: Copy + Default, const N: usize> Default for ShortList<T, N> {
     fn default() -> Self {
-        Self {
-            len: 0,
-            few: [T::default(); N],
-            many: Vec::new(),
-        }
+        const { assert!(N <= u8::MAX as usize) };
+        Self::Few([T::default(); N], 0)
     }
 }
 
@@ -59,18 +58,18 @@ impl<T, const N: usize> Deref for ShortList<T, N> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        match self.many.is_empty() {
-            true => &self.few[..self.len],
-            false => &self.many,
+        match self {
+            Self::Few(few, len) => &few[..usize::from(*len)],
+            Self::Many(many) => many,
         }
     }
 }
 
 impl<T, const N: usize> DerefMut for ShortList<T, N> {
     fn deref_mut(&mut self) -> &mut [T] {
-        match self.many.is_empty() {
-            true => &mut self.few[..self.len],
-            false => &mut self.many,
+        match self {
+            Self::Few(few, len) => &mut few[..usize::from(*len)],
+            Self::Many(many) => many,
         }
     }
 }

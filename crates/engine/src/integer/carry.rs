@@ -15,7 +15,6 @@
 //! faster, for the number of operators that run side by side and the number of threads.
 
 use super::{Block, Circuit, Integer, IntegerError, Signedness, Width};
-use crate::circuit::round_cost;
 
 /// Digits, and the carry out of the most significant one.
 pub(super) struct Carried {
@@ -73,18 +72,11 @@ impl Circuit {
         }
         let start = self.lookup_count();
         let sequential = self.carry_by(CarryForm::Sequential, blocks, carry_in, width);
-        // If many operators run side by side, they keep the threads busy, and only the number of
-        // bootstraps counts.
-        if self.batch() >= 2 * self.threads() {
+        if self.is_busy() {
             return sequential;
         }
         let logarithmic = self.carry_by(CarryForm::Logarithmic, blocks, carry_in, width);
-        let cost = |carried: &Carried| {
-            let levels = self.levels_since(start, &carried.digits);
-            let jobs = levels.iter().map(|&jobs| jobs * self.batch());
-            jobs.map(|jobs| round_cost(jobs, self.threads()))
-                .sum::<f64>()
-        };
+        let cost = |carried: &Carried| self.time_since(start, &carried.digits, self.batch());
         match cost(&logarithmic) < cost(&sequential) {
             true => logarithmic,
             false => sequential,

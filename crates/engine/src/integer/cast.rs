@@ -43,6 +43,20 @@ impl Circuit {
         Ok(Integer::new(blocks, width))
     }
 
+    /// Returns an unsigned number mod `2^width`, see [`cast`](Self::cast), without a copy if the width is not larger.
+    ///
+    /// # Errors
+    /// As [`cast`](Self::cast).
+    pub fn resized(&self, mut a: FheUint, width: Width) -> Result<FheUint, IntegerError> {
+        self.check(&[&a])?;
+        if width > a.width {
+            return self.cast(&a, width);
+        }
+        a.blocks.truncate(self.block_count(width));
+        a.width = width;
+        Ok(a)
+    }
+
     /// Looks up a function of the value of a block. The values of the function must be in
     /// `[-block_modulus, block_modulus]`.
     ///

@@ -5,6 +5,8 @@
 //! factor needs no lookups of products: its digits, signed so that they are small, are the weights
 //! of the other factor's digits in the columns.
 
+use std::borrow::Cow;
+
 use super::sum::Columns;
 use super::{Block, Circuit, Clear, FheBool, FheInt, FheUint, Integer, IntegerError, Signedness};
 use super::{Signed, Width};
@@ -65,7 +67,8 @@ impl Circuit {
         if integers.len() != weights.len() {
             return Err(IntegerError::Lengths(integers.len(), weights.len()));
         }
-        let sum: Integer<S> = self.weighted_sum(integers, weights, width)?;
+        let integers: Vec<&Integer<S>> = integers.iter().collect();
+        let sum: Integer<S> = self.weighted_sum(&integers, weights, width)?;
         Ok(sum.reinterpret::<Signed>())
     }
 
@@ -73,7 +76,7 @@ impl Circuit {
     /// weights.
     pub(super) fn weighted_sum<S: Signedness>(
         &self,
-        integers: &[Integer<S>],
+        integers: &[&Integer<S>],
         weights: &[i64],
         width: Width,
     ) -> Result<Integer<S>, IntegerError> {
@@ -82,13 +85,20 @@ impl Circuit {
         }
         self.check_own(integers.iter().flat_map(|integer| &integer.blocks))?;
         let mut columns = self.columns(width);
-        for (integer, &weight) in integers.iter().zip(weights) {
+        for (&integer, &weight) in integers.iter().zip(weights) {
             let factor = || self.digits_of(Clear::from(weight), width).collect();
             if !S::SIGNED || integer.width >= width {
-                let mut wide = match integer.width < width {
-                    true => self.digits(integer, 1).blocks,
-                    false => integer.blocks.clone(),
+                let wide = match integer.width < width {
+                    true => self.as_digits(integer, 1),
+                    false => Cow::Borrowed(integer),
                 };
+                if weight == 1 && wide.blocks.iter().all(|block| self.is_takable(block, 1)) {
+                    for (column, block) in columns.iter_mut().zip(&wide.blocks) {
+                        column.push(block.clone());
+                    }
+                    continue;
+                }
+                let mut wide = wide.into_owned().blocks;
                 wide.truncate(columns.len());
                 self.add_weighted(&mut columns, &Integer::<S>::new(wide, width), factor());
                 continue;
@@ -156,13 +166,9 @@ impl Circuit {
         let weights = self.signed_digits(factor);
         let largest = weights.iter().map(|w| w.unsigned_abs()).max().unwrap_or(0);
         let largest = largest.max(1);
+        let mut blocks = integer.blocks.iter();
         let plain = weights.iter().filter(|&&weight| weight != 0).count() == 1
-            && integer.blocks.iter().all(|block| {
-                let weight = largest;
-                let norm = block.norm_squared() * weight.pow(2);
-                norm <= self.max_norm_squared()
-                    && block.span() * weight as i64 <= self.block_modulus()
-            });
+            && blocks.all(|block| self.is_takable(block, largest));
         // If each column gets one term, the integer may stay lazy.
         let digits = match plain {
             true => integer.clone(),
@@ -173,6 +179,12 @@ impl Circuit {
                 column.push(block * weight);
             }
         }
+    }
+
+    /// Returns whether a lookup can take a block times a weight.
+    fn is_takable(&self, block: &Block, weight: u64) -> bool {
+        block.norm_squared() * weight.pow(2) <= self.max_norm_squared()
+            && block.span() * weight as i64 <= self.block_modulus()
     }
 
     /// The signed digits of the same number mod a power of the message modulus, none of them

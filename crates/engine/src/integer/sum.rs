@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::{Block, Circuit, FheBool, FheUint, Integer, IntegerError, Signedness, Unsigned, Width};
-use crate::circuit::{Addend, round_cost};
+use crate::circuit::Addend;
 
 /// The length of columns whose groups are added up at a scale of their own.
 const LONG_COLUMN: usize = 48;
@@ -119,6 +119,34 @@ impl Pile {
     }
 }
 
+/// A way to lower columns.
+#[derive(Clone, Copy)]
+pub(crate) enum Lowering {
+    /// Until they fit a lazy integer.
+    Roomy,
+    /// Until none carries more than 1.
+    Ready,
+}
+
+/// The intervals and the noise of the blocks of columns, on which the cheaper lowering depends; `None` of many blocks, whose columns
+/// are few.
+fn shape_of(columns: &[Vec<Block>], width: Width) -> Option<Box<[i64]>> {
+    const MOST: usize = 256;
+    let count: usize = columns.iter().map(Vec::len).sum();
+    if count > MOST {
+        return None;
+    }
+    let mut shape = Vec::with_capacity(1 + columns.len() + 3 * count);
+    shape.push(width.bits().into());
+    for column in columns {
+        shape.push(column.len() as i64);
+        for block in column {
+            shape.extend([block.low(), block.high(), block.norm_squared() as i64]);
+        }
+    }
+    Some(shape.into())
+}
+
 /// The rest of columns after lowering.
 struct Lowered {
     blocks: Vec<Block>,
@@ -132,6 +160,14 @@ impl Circuit {
     /// # Errors
     /// If the list is empty, or the integers have different widths or belong to another circuit.
     pub fn sum<S: Signedness>(&self, integers: &[Integer<S>]) -> Result<Integer<S>, IntegerError> {
+        self.sum_of(&integers.iter().collect::<Vec<_>>())
+    }
+
+    /// Does the same as [`sum`](Self::sum) for integers of different lists.
+    pub(crate) fn sum_of<S: Signedness>(
+        &self,
+        integers: &[&Integer<S>],
+    ) -> Result<Integer<S>, IntegerError> {
         let widest = integers.iter().map(|integer| integer.width.0).max();
         let widest = widest.ok_or(IntegerError::Empty)?;
         let width = Width::new(widest + carry_bits(integers.len()))?;
@@ -243,31 +279,79 @@ impl Circuit {
     }
 
     fn lowered_in_blocks(&self, columns: Columns, width: Width) -> Lowered {
-        let start = self.lookup_count();
-        let room = self.block_modulus() - 1 - self.largest_carry();
-        let roomy = self.lower(columns.clone(), width, |_| room);
-        // The columns, lowered until none carries more than 1.
-        let ready = self.lower(columns, width, |modulus| 2 * modulus - 2);
-        if roomy.blocks == ready.blocks {
-            return ready;
+        // Operators that run side by side are alike, so that the first one finds the form of all.
+        let shape = self.is_busy().then(|| shape_of(&columns, width)).flatten();
+        let known = shape
+            .as_deref()
+            .and_then(|shape| self.known_lowering(shape));
+        if let Some(known) = known {
+            return self.lowered_by(known, columns, width);
         }
+        let start = self.lookup_count();
+        let roomy = self.lowered_by(Lowering::Roomy, columns.clone(), width);
+        let ready = self.lowered_by(Lowering::Ready, columns, width);
         let cost = |lowered: &Lowered| {
             let digits = self.carry(&lowered.blocks, &Block::clear(0), width).digits;
-            let levels = self.levels_since(start, &digits);
-            let jobs = levels.iter().map(|&jobs| jobs * self.batch());
-            jobs.map(|jobs| round_cost(jobs, self.threads()))
-                .sum::<f64>()
+            self.time_since(start, &digits, self.batch())
         };
-        match cost(&roomy) < cost(&ready) {
-            true => roomy,
-            false => ready,
+        let is_roomy = roomy.blocks != ready.blocks && cost(&roomy) < cost(&ready);
+        let (form, lowered) = match is_roomy {
+            true => (Lowering::Roomy, roomy),
+            false => (Lowering::Ready, ready),
+        };
+        if let Some(shape) = shape {
+            self.keep_lowering(shape, form);
         }
+        lowered
+    }
+
+    fn lowered_by(&self, form: Lowering, columns: Columns, width: Width) -> Lowered {
+        match form {
+            Lowering::Roomy => {
+                let room = self.block_modulus() - 1 - self.largest_carry();
+                self.lower(columns, width, |_| room)
+            }
+            Lowering::Ready => self.lower(columns, width, |modulus| 2 * modulus - 2),
+        }
+    }
+
+    /// The sums of columns that need no lookup: each, which starts in `[0, message_modulus)`, is at most `most` of its modulus and
+    /// has little enough noise. `None` if one does not.
+    fn totals_of_low(
+        &self,
+        columns: &[Vec<Block>],
+        width: Width,
+        most: impl Fn(i64) -> i64,
+    ) -> Option<Vec<Block>> {
+        let mut lent = 0;
+        let totals = columns.iter().enumerate().map(|(c, column)| {
+            let modulus = self.digit_modulus(width, c);
+            let low = column.iter().fold(lent, |low, block| low + block.low());
+            let high: i64 = column.iter().map(|block| block.span() - 1).sum();
+            lent = low.div_euclid(modulus);
+            let [first, others @ ..] = &column[..] else {
+                return Some(Block::clear(0));
+            };
+            if low.rem_euclid(modulus) + high > most(modulus) {
+                return None;
+            }
+            let mut total = first.clone();
+            for block in others {
+                total += block;
+            }
+            (total.norm_squared() < self.max_norm_squared()).then_some(total)
+        });
+        totals.collect()
     }
 
     /// Looks up groups until the sum of each column, which starts in `[0, message_modulus)`, is at
     /// most `most` of its modulus.
     fn lower(&self, columns: Columns, width: Width, most: impl Fn(i64) -> i64) -> Lowered {
         let mut spilled = Vec::new();
+        if let Some(totals) = self.totals_of_low(&columns, width, &most) {
+            let blocks = self.brought_to_zero(totals, width);
+            return Lowered { blocks, spilled };
+        }
         let mut piles: Vec<Pile> = columns.into_iter().map(Pile::new).collect();
         loop {
             // A round takes only blocks that exist at its start, so that it is one lookup deep.
@@ -413,7 +497,10 @@ impl Circuit {
             let modulus = self.digit_modulus(width, i);
             let low = block.low() + lent;
             let moved = low.div_euclid(modulus);
-            *block = &*block + (lent - moved * modulus);
+            let more = lent - moved * modulus;
+            if more != 0 {
+                *block = &*block + more;
+            }
             lent = moved;
         }
         blocks
