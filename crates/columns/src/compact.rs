@@ -12,6 +12,7 @@ pub(crate) mod code_set;
 pub(crate) mod derived;
 pub(crate) mod linear;
 mod noise;
+pub(crate) mod parts;
 pub(crate) mod plan;
 pub(crate) mod rehearsed;
 mod rolling;

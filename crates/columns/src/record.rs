@@ -2,6 +2,7 @@
 
 pub(crate) mod inputs;
 mod operators;
+mod staged;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -15,7 +16,7 @@ use tfhe_sbc_engine::analytics::rows::Condition;
 use tfhe_sbc_engine::circuit::{Block, Circuit};
 use tfhe_sbc_engine::integer::{FheBool, FheUint, IntegerError, Unsigned, Width};
 
-use crate::compact::plan::{Plan, Way};
+use crate::compact::plan::Plan;
 use crate::compact::stage::Stage;
 use crate::node::{Kind, Logic, Node, Op, PlacePart, WindowFunction};
 
@@ -41,6 +42,10 @@ pub(crate) struct Recorder<'a> {
     wanted: HashSet<*const Node>,
     values: HashMap<*const Node, Rc<Values>>,
     places: RefCell<Places>,
+    /// The blocks of parts of the plan that several nodes need.
+    parts: RefCell<HashMap<usize, Rc<Vec<Vec<Block>>>>>,
+    /// The rows that were loaded of columns of which several nodes take some.
+    loaded: RefCell<HashMap<*const Node, HashMap<usize, FheUint>>>,
     /// Sums of columns that were begun on polynomials.
     sums: RefCell<HashMap<*const Node, FheUint>>,
 }
@@ -66,6 +71,22 @@ fn is_radix_column(node: &Node) -> bool {
     }
 }
 
+/// An empty list of rows for each column of which several nodes take some.
+fn taken_columns(order: &[Arc<Node>]) -> HashMap<*const Node, HashMap<usize, FheUint>> {
+    let mut takers: HashMap<*const Node, u32> = HashMap::new();
+    for node in order {
+        if let Op::Take { of, .. } = &*node.op()
+            && is_radix_column(of)
+        {
+            *takers.entry(Arc::as_ptr(of)).or_default() += 1;
+        }
+    }
+    let several = takers.into_iter().filter(|(_, takers)| *takers > 1);
+    several
+        .map(|(column, _)| (column, HashMap::new()))
+        .collect()
+}
+
 impl<'a> Recorder<'a> {
     pub(crate) fn new(
         circuit: &'a Circuit,
@@ -81,6 +102,8 @@ impl<'a> Recorder<'a> {
             wanted: plan.order.iter().map(Arc::as_ptr).collect(),
             values: HashMap::new(),
             places: RefCell::default(),
+            parts: RefCell::default(),
+            loaded: RefCell::new(taken_columns(&plan.order)),
             sums: RefCell::default(),
         }
     }
@@ -151,56 +174,12 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// The values of a node that is computed before the circuit.
-    fn staged(&self, node: &Arc<Node>, way: &Way, width: Width) -> Recording {
-        let (circuit, stage) = (self.circuit, self.stage);
-        if let Way::Signs(signs) = way {
-            let bits = stage.truths(circuit, self.plan, signs);
-            let bits = bits.map_err(IntegerError::from)?.into_iter();
-            let truths = bits.map(|bit| circuit.truth(bit));
-            return Ok(Values::Truths(truths.collect::<Result<_, _>>()?));
-        }
-        if let Way::Same(other) = way {
-            return Ok(match &*self.get(other)? {
-                Values::Codes(codes) => Values::Codes(codes.clone()),
-                Values::Truths(truths) => Values::Truths(truths.clone()),
-            });
-        }
-        let digits = stage.digits(circuit, node, way);
-        let digits = digits.map_err(IntegerError::from)?.into_iter();
-        Ok(match way {
-            Way::Groups(groups) => {
-                let each = Width::new(groups.bits)?;
-                let mut sums = digits.map(|digits| {
-                    let sum: FheUint = circuit.integer_of_digits(digits, each)?;
-                    circuit.cast(&sum, width)
-                });
-                let codes = groups.sums.iter().map(|of| {
-                    let sums = sums.by_ref().take(of.len());
-                    let sums: Vec<FheUint> = sums.collect::<Result<_, IntegerError>>()?;
-                    let sum = circuit.propagate(&circuit.sum(&sums)?)?;
-                    circuit.cast(&sum, width)
-                });
-                Values::Codes(codes.collect::<Result<_, IntegerError>>()?)
-            }
-            Way::Digits(_) if node.kind == Kind::Truth => {
-                let bits = digits.filter_map(|digits| digits.into_iter().next());
-                let truths = bits.map(|bit| circuit.truth(bit));
-                Values::Truths(truths.collect::<Result<_, _>>()?)
-            }
-            _ => {
-                let codes = digits.map(|digits| circuit.integer_of_digits(digits, width));
-                Values::Codes(codes.collect::<Result<_, _>>()?)
-            }
-        })
-    }
-
     fn values_of(&self, node: &Arc<Node>) -> Recording {
         let circuit = self.circuit;
         let rows = node.len();
         let width = Width::new(node.bits())?;
         if let Some(way) = self.plan.way(node) {
-            return self.staged(node, way, width);
+            return self.staged(node.kind, way, width);
         }
         let op = node.op();
         Ok(match &*op {
@@ -261,7 +240,7 @@ impl<'a> Recorder<'a> {
             })?,
             Op::Take { of, rows } => match &*of.op() {
                 Op::Load { source, column } if !self.wanted.contains(&Arc::as_ptr(of)) => {
-                    Values::Codes(self.load(source, *column, rows.iter().copied(), rows.len())?)
+                    Values::Codes(self.load_some(of, source, *column, rows)?)
                 }
                 _ => match &*self.get(of)? {
                     Values::Codes(codes) => Values::Codes(picked(codes, rows)),

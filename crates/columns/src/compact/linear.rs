@@ -102,6 +102,15 @@ impl Origin {
         matches!(self, Self::Public(_))
     }
 
+    /// The place of its column, or another number, which the same ones have in common, and few others.
+    pub(super) fn place(&self) -> u64 {
+        match self {
+            Self::Column { column, .. } => *column as u64,
+            Self::Values(_) => u64::MAX,
+            Self::Public(_) => u64::MAX - 1,
+        }
+    }
+
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -130,7 +139,7 @@ impl Origin {
 
 impl Term {
     /// The place of its column and a number of its rows, which the same terms have in common, and few others.
-    fn place(&self) -> (usize, usize) {
+    fn place(&self) -> (u64, usize) {
         let rows = match &self.rows {
             Rows::Each { first } => *first,
             Rows::Picked(rows) => rows.first().copied().unwrap_or(0),
@@ -139,12 +148,7 @@ impl Term {
                 ends.first().map_or(0, |end| end ^ window.rotate_left(24))
             }
         };
-        let column = match &self.origin {
-            Origin::Column { column, .. } => *column,
-            Origin::Values(_) => usize::MAX,
-            Origin::Public(_) => usize::MAX - 1,
-        };
-        (column, rows)
+        (self.origin.place(), rows)
     }
 }
 
@@ -152,27 +156,6 @@ impl Linear {
     /// The sum of these terms and a number that is added to every code, mod 2^64.
     pub(super) fn new(terms: Vec<Term>, constant: u64) -> Self {
         Self { terms, constant }
-    }
-
-    /// Returns whether the other function is written with the same terms in the same order.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        let same = |(one, two): (&Term, &Term)| {
-            (one.weight, &one.rows) == (two.weight, &two.rows) && one.origin.is_same(&two.origin)
-        };
-        (self.constant, self.terms.len()) == (other.constant, other.terms.len())
-            && self.terms.iter().zip(&other.terms).all(same)
-    }
-
-    /// A number that [same](Self::is_same) functions have in common, and few others.
-    pub(super) fn key(&self) -> u64 {
-        let terms = self.terms.iter().map(|term| {
-            let (column, rows) = term.place();
-            (column as u64, rows as u64, term.weight as u64)
-        });
-        terms.fold(self.constant, |key, (column, rows, weight)| {
-            let mixed = key.rotate_left(7) ^ column;
-            (mixed.rotate_left(7) ^ rows).rotate_left(7) ^ weight
-        })
     }
 
     /// The function plus a term of another column or of other rows.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use tfhe_sbc_core::encoding::Derivation;
 use tfhe_sbc_core::encoding::chunks::DigitPlan;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_engine::compact::{digit_bootstraps, sign_bootstraps};
 use tfhe_sbc_engine::integer::{Comparison, carry_bits};
 use tfhe_sbc_oracle::compact::{digit_plan, sign_chunks};
 
 use super::derived::Bin;
 use super::linear::{Linear, LinearForms};
+use super::parts::{Lookups, Part, share};
 use crate::cost::Cost;
 use crate::error::Error;
 use crate::node::{Kind, Node, Op};
@@ -24,54 +24,31 @@ pub(crate) enum Way {
     Sum(Vec<Linear>),
     /// Truth values from the signs of differences.
     Signs(Signs),
-    /// Radix digits of a linear function, for each row.
-    Digits(Digits),
+    /// Radix digits of a linear function, for each row: those of the part of this number.
+    Digits(usize),
     /// Radix digits of the sums of some rows each, which the circuit adds up: a sum of all would leave
     /// the headroom, or show the rounding; or more is asked about it.
     Groups(Groups),
-    /// The digits of another node, which come before it in the order and are those of the same function.
-    Same(Arc<Node>),
 }
 
 /// Truth values that are a sign, or the difference of two.
 pub(crate) struct Signs {
-    /// The number of a sign that is 1 where the truth value may be 1.
+    /// The number of a part whose signs are 1 where the truth value may be 1.
     pub(crate) below: usize,
-    /// The number of a sign that is 1 only where the first is 1 too, and where the truth value is 0.
+    /// The number of a part whose signs are 1 only where the first is 1 too, and where the truth value is 0.
     pub(crate) except: Option<usize>,
     /// Whether the truth value is negated.
     pub(crate) negated: bool,
 }
 
-/// Radix digits of a linear function.
-pub(crate) struct Digits {
-    pub(crate) linear: Linear,
-    pub(crate) plan: DigitPlan,
-}
-
 /// Radix digits of the sums of groups of rows.
 pub(crate) struct Groups {
-    /// For each row of the node, the sums that it is the sum of.
-    pub(crate) sums: Vec<Vec<Linear>>,
+    /// The number of the part that has the sums.
+    pub(crate) part: usize,
+    /// For each row of the node, the number of sums that it is the sum of.
+    pub(crate) counts: Vec<usize>,
     /// The number of bits of a sum.
     pub(crate) bits: u32,
-    pub(crate) plan: DigitPlan,
-}
-
-impl Groups {
-    /// The number of sums.
-    pub(crate) fn count(&self) -> usize {
-        self.sums.iter().map(Vec::len).sum()
-    }
-}
-
-/// The signs of a linear function.
-pub(crate) struct Sign {
-    pub(crate) linear: Linear,
-    pub(crate) rows: usize,
-    /// The number of bits in two's complement.
-    pub(crate) bits: u32,
-    pub(crate) chunks: Vec<u32>,
 }
 
 /// The argument of a sign: a node and the number that is subtracted, or the difference of two nodes and the
@@ -83,14 +60,15 @@ pub(crate) struct Plan {
     /// The nodes that are recorded or computed before, each after those that it is made of.
     pub(crate) order: Vec<Arc<Node>>,
     pub(crate) ways: HashMap<*const Node, Way>,
-    pub(crate) signs: Vec<Sign>,
+    /// The values that are taken apart before the circuit is recorded.
+    pub(crate) parts: Vec<Part>,
 }
 
 struct Planner<'p> {
     parameters: &'p Parameters,
     forms: LinearForms,
     ways: HashMap<*const Node, Way>,
-    signs: Vec<Sign>,
+    parts: Vec<Part>,
     known_signs: HashMap<SignKey, usize>,
 }
 
@@ -126,7 +104,7 @@ impl Plan {
             parameters,
             forms: LinearForms::default(),
             ways: HashMap::new(),
-            signs: Vec::new(),
+            parts: Vec::new(),
             known_signs: HashMap::new(),
         };
         let is_output = outputs.iter().map(Arc::as_ptr);
@@ -161,11 +139,11 @@ impl Plan {
         }
         // Operators that load from a column take its rows from here if they are loaded anyway.
         order.sort_by_key(|node| !matches!(*node.op(), Op::Load { .. }));
-        share_digits(&order, &mut planner.ways);
+        share(&mut planner.parts);
         Ok(Self {
             order,
             ways: planner.ways,
-            signs: planner.signs,
+            parts: planner.parts,
         })
     }
 
@@ -186,60 +164,18 @@ impl Plan {
             depth: 0,
             loaded_blocks: 0,
         };
-        let mut add = |count: usize, each: u64| {
-            cost.bootstraps += count as u64 * each;
+        for part in self.parts.iter().filter(|part| part.count() > 0) {
+            let each = part.lookups.bootstraps();
+            cost.bootstraps += part.count() as u64 * each;
             cost.depth = cost.depth.max(each as u32);
-        };
-        for sign in &self.signs {
-            add(sign.rows, sign_bootstraps(&sign.chunks));
-        }
-        for node in &self.order {
-            match self.way(node) {
-                Some(Way::Digits(digits)) => add(node.len(), digit_bootstraps(&digits.plan)),
-                Some(Way::Groups(groups)) => {
-                    add(groups.count(), digit_bootstraps(&groups.plan));
-                }
-                Some(Way::Sum(_) | Way::Signs(_) | Way::Same(_)) | None => {}
-            }
         }
         cost
     }
 
     /// The number of LWE ciphertexts that are held at once before the circuit is recorded.
     pub(crate) fn loaded(&self) -> u64 {
-        let signs = self.signs.iter().map(|sign| sign.rows as u64);
-        let digits = self.order.iter().map(|node| match self.way(node) {
-            Some(Way::Digits(digits)) => (node.len() * digits.plan.digit_count()) as u64,
-            Some(Way::Groups(groups)) => (groups.count() * groups.plan.digit_count()) as u64,
-            Some(Way::Sum(_) | Way::Signs(_) | Way::Same(_)) | None => 0,
-        });
-        signs.chain(digits).sum()
-    }
-}
-
-/// Replaces digits that are those of the same function as earlier ones: several questions about one function make a node each.
-fn share_digits(order: &[Arc<Node>], ways: &mut HashMap<*const Node, Way>) {
-    // Nodes of different keys are different; those of one key are compared.
-    let mut known: HashMap<_, Vec<&Arc<Node>>> = HashMap::new();
-    for node in order {
-        let Some(Way::Digits(Digits { linear, .. })) = ways.get(&Arc::as_ptr(node)) else {
-            continue;
-        };
-        let alike = known
-            .entry((node.rows, node.bits(), linear.key()))
-            .or_default();
-        let same = alike.iter().find(|other| {
-            let way = ways.get(&Arc::as_ptr(other));
-            let is_same = |digits: &Digits| digits.linear.is_same(linear);
-            other.kind == node.kind && matches!(way, Some(Way::Digits(digits)) if is_same(digits))
-        });
-        match same {
-            Some(&other) => {
-                let other = Arc::clone(other);
-                ways.insert(Arc::as_ptr(node), Way::Same(other));
-            }
-            None => alike.push(node),
-        }
+        let outputs = |part: &Part| (part.count() * part.lookups.outputs()) as u64;
+        self.parts.iter().map(outputs).sum()
     }
 }
 
@@ -289,7 +225,8 @@ impl Planner<'_> {
             return Ok(Some(Way::Sum(vec![linear])));
         }
         if let Some(plan) = self.digits(&linear, node.bits()) {
-            return Ok(Some(Way::Digits(Digits { linear, plan })));
+            let digits = self.part(vec![(linear, node.len())], node.bits(), plan);
+            return Ok(Some(Way::Digits(digits)));
         }
         match &*op {
             Op::Sum(of) | Op::Count(of) | Op::SumOfSquares(of) => {
@@ -323,7 +260,14 @@ impl Planner<'_> {
     fn flags(&mut self, node: &Arc<Node>) -> Option<Way> {
         let linear = self.forms.truth(node)?;
         let plan = self.digits(&linear, 1)?;
-        Some(Way::Digits(Digits { linear, plan }))
+        Some(Way::Digits(self.part(vec![(linear, node.len())], 1, plan)))
+    }
+
+    /// Adds a part of the digits of these functions and returns its number.
+    fn part(&mut self, functions: Vec<(Linear, usize)>, bits: u32, plan: DigitPlan) -> usize {
+        let part = Part::new(functions, bits, Lookups::Digits(plan));
+        self.parts.push(part);
+        self.parts.len() - 1
     }
 
     /// The counts of a histogram of `rows` rows of a column that has flags for its bins. A count has `bits`
@@ -363,10 +307,10 @@ impl Planner<'_> {
 
     /// The sums of linear functions of `rows` rows, with codes of `bits` bits, in groups of as many rows as are
     /// exact.
-    fn groups(&self, of: &[&Linear], bits: u32, rows: usize) -> Option<Way> {
+    fn groups(&mut self, of: &[&Linear], bits: u32, rows: usize) -> Option<Way> {
         let headroom = of.iter().map(|linear| linear.plaintext_bits()).min()?;
         let headroom = headroom.checked_sub(bits)?.min(carry_bits(rows).max(1));
-        (1..=headroom).rev().find_map(|more| {
+        let found = (1..=headroom).rev().find_map(|more| {
             let each = 1usize.checked_shl(more)?;
             let groups = (0..rows)
                 .step_by(each)
@@ -382,13 +326,19 @@ impl Planner<'_> {
             let (noisiest, _) = longest.iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
             let bits = bits + more;
             let plan = self.digits(noisiest, bits)?;
-            let sums = |linear: &&Linear| {
+            let sums = of.iter().flat_map(|linear| {
                 let sums = groups.iter().map(|rows| linear.sum_of(rows.clone()));
-                sums.collect::<Option<Vec<Linear>>>()
-            };
-            let sums = of.iter().map(sums).collect::<Option<_>>()?;
-            Some(Way::Groups(Groups { sums, bits, plan }))
-        })
+                sums.map(|sum| Some((sum?, 1)))
+            });
+            let sums = sums.collect::<Option<Vec<(Linear, usize)>>>()?;
+            Some((sums, vec![groups.len(); of.len()], bits, plan))
+        });
+        let (sums, counts, bits, plan) = found?;
+        Some(Way::Groups(Groups {
+            part: self.part(sums, bits, plan),
+            counts,
+            bits,
+        }))
     }
 
     fn compare_code(
@@ -451,7 +401,7 @@ impl Planner<'_> {
         }))
     }
 
-    /// Returns the number of a sign, of a function whose values have `bits` bits in two's complement.
+    /// Returns the number of the part of the signs of a function whose values have `bits` bits in two's complement.
     fn sign(&mut self, key: SignKey, linear: Linear, rows: usize, bits: u32) -> Option<usize> {
         if let Some(&known) = self.known_signs.get(&key) {
             return Some(known);
@@ -460,13 +410,9 @@ impl Planner<'_> {
         let noise = linear.noise(self.parameters)?;
         let at_the_top = noise.times(f64::exp2(f64::from(spare)));
         let chunks = sign_chunks(self.parameters, bits, at_the_top)?;
-        self.signs.push(Sign {
-            linear,
-            rows,
-            bits,
-            chunks,
-        });
-        let number = self.signs.len() - 1;
+        let part = Part::new(vec![(linear, rows)], bits, Lookups::Sign(chunks));
+        self.parts.push(part);
+        let number = self.parts.len() - 1;
         self.known_signs.insert(key, number);
         Some(number)
     }

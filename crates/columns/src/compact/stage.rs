@@ -9,8 +9,8 @@ use tfhe_sbc_engine::bootstrap::Evaluator;
 use tfhe_sbc_engine::circuit::{Block, Circuit, CircuitError};
 use tfhe_sbc_engine::compact::{CompactDigits, CompactEvaluateError};
 
-use super::linear::Linear;
-use super::plan::{Plan, Sign, Signs, Way};
+use super::parts::{Lookups, Part};
+use super::plan::{Plan, Way};
 use super::rehearsed::rehearse;
 use super::values::{self, CompactValues};
 use crate::error::Error;
@@ -26,10 +26,17 @@ pub(crate) enum Stage {
 
 /// Results on ciphertexts.
 pub(crate) struct Computed {
-    signs: Vec<Vec<LweCiphertext<u64>>>,
-    /// The digits of each row, or of each group. The circuit takes them.
-    digits: RefCell<HashMap<*const Node, Vec<CompactDigits>>>,
+    /// What was found for each part. The circuit takes it.
+    found: RefCell<Vec<Found>>,
     sums: HashMap<*const Node, Arc<CompactValues>>,
+}
+
+/// What was found for the values of a part.
+enum Found {
+    Signs(Vec<LweCiphertext<u64>>),
+    Digits(Vec<CompactDigits>),
+    /// The circuit has it.
+    Taken,
 }
 
 impl Computed {
@@ -43,54 +50,40 @@ impl Computed {
         go_on: &dyn Fn() -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let parameters = evaluator.parameters();
-        let extracted =
-            |linear, rows, bits| values::evaluate_extracted(parameters, linear, rows, bits, go_on);
         let wanted = || go_on().is_ok();
-        let signs = plan.signs.iter().map(|sign| {
-            let Sign {
-                linear,
-                rows,
-                bits,
-                chunks,
-            } = sign;
-            let mut values = extracted(linear, *rows, *bits)?;
-            let spare = linear.plaintext_bits() - bits;
-            for value in &mut values {
-                value.mul_assign(1 << spare);
+        let find = |part: &Part| {
+            let mut values = Vec::with_capacity(part.count());
+            for (linear, rows) in part.own() {
+                let some = values::evaluate_extracted(parameters, &linear, rows, part.bits, go_on);
+                values.extend(some?);
             }
-            let signs = evaluator.compact_signs(&values, chunks, &wanted);
-            signs.map_err(|error| or_cancelled(error, go_on))
-        });
-        let signs = signs.collect::<Result<_, Error>>()?;
-        let (mut digits, mut sums) = (HashMap::new(), HashMap::new());
-        for node in &plan.order {
-            let (values, plan) = match plan.way(node) {
-                Some(Way::Sum(parts)) => {
-                    let (rows, bits) = (node.len(), node.bits());
-                    let sum = values::evaluate_parts(parameters, parts, rows, bits, go_on)?;
-                    sums.insert(Arc::as_ptr(node), Arc::new(sum));
-                    continue;
-                }
-                Some(Way::Digits(digits)) => {
-                    let values = extracted(&digits.linear, node.len(), node.bits())?;
-                    (values, &digits.plan)
-                }
-                Some(Way::Groups(groups)) => {
-                    let mut values = Vec::with_capacity(groups.count());
-                    for sum in groups.sums.iter().flatten() {
-                        values.extend(extracted(sum, 1, groups.bits)?);
+            let found = match &part.lookups {
+                Lookups::Sign(chunks) => {
+                    let spare = part.plaintext_bits() - part.bits;
+                    for value in &mut values {
+                        value.mul_assign(1 << spare);
                     }
-                    (values, &groups.plan)
+                    let signs = evaluator.compact_signs(&values, chunks, &wanted);
+                    signs.map(Found::Signs)
                 }
-                Some(Way::Signs(_) | Way::Same(_)) | None => continue,
+                Lookups::Digits(plan) => {
+                    let digits = evaluator.compact_digits(&values, plan, &wanted);
+                    digits.map(Found::Digits)
+                }
             };
-            let found = evaluator.compact_digits(&values, plan, &wanted);
-            let found = found.map_err(|error| or_cancelled(error, go_on))?;
-            digits.insert(Arc::as_ptr(node), found);
+            found.map_err(|error| or_cancelled(error, go_on))
+        };
+        let found = plan.parts.iter().map(find).collect::<Result<_, Error>>()?;
+        let mut sums = HashMap::new();
+        for node in &plan.order {
+            if let Some(Way::Sum(parts)) = plan.way(node) {
+                let (rows, bits) = (node.len(), node.bits());
+                let sum = values::evaluate_parts(parameters, parts, rows, bits, go_on)?;
+                sums.insert(Arc::as_ptr(node), Arc::new(sum));
+            }
         }
         Ok(Self {
-            signs,
-            digits: RefCell::new(digits),
+            found: RefCell::new(found),
             sums,
         })
     }
@@ -110,83 +103,47 @@ fn or_cancelled(error: CompactEvaluateError, go_on: &dyn Fn() -> Result<(), Erro
 }
 
 impl Stage {
-    /// The truth values of a node, as blocks of `circuit`.
-    pub(crate) fn truths(
-        &self,
-        circuit: &Circuit,
-        plan: &Plan,
-        signs: &Signs,
-    ) -> Result<Vec<Block>, CircuitError> {
-        let below = self.sign(circuit, plan, signs.below)?;
-        let bits = match signs.except {
-            None => below,
-            Some(except) => {
-                let except = self.sign(circuit, plan, except)?;
-                // Both are the same number where both hold, so the difference is 0 or 1.
-                let both = below.iter().zip(&except);
-                both.map(|(below, except)| (below - except).known_in(0, 1))
-                    .collect()
-            }
-        };
-        Ok(match signs.negated {
-            false => bits,
-            true => bits.iter().map(|bit| &Block::clear(1) - bit).collect(),
-        })
-    }
-
-    fn sign(
+    /// The digits, or the sign, of each value that is found for a part of a plan, as blocks of `circuit`.
+    pub(crate) fn blocks(
         &self,
         circuit: &Circuit,
         plan: &Plan,
         number: usize,
-    ) -> Result<Vec<Block>, CircuitError> {
-        match self {
-            Self::Computed(computed) => {
-                let bits = computed.signs.get(number).into_iter().flatten();
-                bits.map(|bit| circuit.bootstrapped_input(bit.clone(), 1))
-                    .collect()
-            }
-            Self::StandIns => {
-                let Some(sign) = plan.signs.get(number) else {
-                    return Ok(Vec::new());
-                };
-                let values = rehearse(&sign.linear, sign.rows);
-                let bits = values
-                    .into_iter()
-                    .map(|value| u64::from((value as i64) < 0));
-                bits.map(|bit| {
-                    let one = circuit.bootstrapped_stand_ins(&[(bit, 1)])?;
-                    Ok(one.into_iter().next().unwrap_or_else(|| Block::clear(0)))
-                })
-                .collect()
-            }
-        }
-    }
-
-    /// The digits of each row of a node, or of each group, as blocks of `circuit`.
-    pub(crate) fn digits(
-        &self,
-        circuit: &Circuit,
-        node: &Arc<Node>,
-        way: &Way,
     ) -> Result<Vec<Vec<Block>>, CircuitError> {
         if let Self::Computed(computed) = self {
-            let digits = computed.digits.borrow_mut().remove(&Arc::as_ptr(node));
-            let digits = digits.into_iter().flatten();
-            return digits
-                .map(|digits| circuit.compact_digits(digits))
-                .collect();
+            let mut found = computed.found.borrow_mut();
+            let found = found
+                .get_mut(number)
+                .map(|found| std::mem::replace(found, Found::Taken));
+            return match found {
+                Some(Found::Signs(signs)) => {
+                    let signs = signs.into_iter();
+                    let bits = signs.map(|sign| circuit.bootstrapped_inputs(vec![(sign, 1)]));
+                    bits.collect()
+                }
+                Some(Found::Digits(digits)) => {
+                    let digits = digits.into_iter();
+                    let blocks = digits.map(|digits| circuit.compact_digits(digits));
+                    blocks.collect()
+                }
+                Some(Found::Taken) | None => Ok(Vec::new()),
+            };
         }
-        let (plan, values) = match way {
-            Way::Digits(digits) => (&digits.plan, rehearse(&digits.linear, node.len())),
-            Way::Groups(groups) => {
-                let sum = |sum: &Linear| rehearse(sum, 1).first().copied();
-                let sums = groups.sums.iter().flatten();
-                (&groups.plan, sums.filter_map(sum).collect())
-            }
-            Way::Sum(_) | Way::Signs(_) | Way::Same(_) => return Ok(Vec::new()),
+        let Some(part) = plan.parts.get(number) else {
+            return Ok(Vec::new());
         };
-        let stand_in = |value: &u64| circuit.compact_digits_stand_in(*value, plan);
-        values.iter().map(stand_in).collect()
+        let mut blocks = Vec::with_capacity(part.count());
+        for (linear, rows) in part.own() {
+            for value in rehearse(&linear, rows) {
+                blocks.push(match &part.lookups {
+                    Lookups::Sign(_) => {
+                        let is_negative = (value as i64) < 0;
+                        circuit.bootstrapped_stand_ins(&[(u64::from(is_negative), 1)])?
+                    }
+                    Lookups::Digits(plan) => circuit.compact_digits_stand_in(value, plan)?,
+                });
+            }
+        }
+        Ok(blocks)
     }
 }

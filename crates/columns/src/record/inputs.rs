@@ -1,5 +1,6 @@
 //! The inputs of a circuit: rows of columns, sums of them, and values that were computed.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -101,6 +102,32 @@ impl Recorder<'_> {
         self.code_of(of, |circuit, codes| {
             Ok(circuit.propagate(&circuit.sum(codes)?)?)
         })
+    }
+
+    /// Some rows of a column that is not loaded as a whole. A row that is taken several times is one input.
+    pub(super) fn load_some(
+        &self,
+        of: &Arc<Node>,
+        source: &Source,
+        column: usize,
+        rows: &[usize],
+    ) -> Result<Vec<FheUint>, AnalyticsError> {
+        let mut all = self.loaded.borrow_mut();
+        let mut own = HashMap::new();
+        let shared = all.get_mut(&Arc::as_ptr(of));
+        let is_shared = shared.is_some();
+        let known = shared.unwrap_or(&mut own);
+        let mut seen = HashSet::new();
+        let new = rows.iter().copied();
+        let new = new.filter(|row| !known.contains_key(row) && seen.insert(*row));
+        let new: Vec<usize> = new.collect();
+        let codes = self.load(source, column, new.iter().copied(), new.len())?;
+        if !is_shared && new.len() == rows.len() {
+            return Ok(codes);
+        }
+        known.extend(new.into_iter().zip(codes));
+        let code = |row| known.get(row).cloned().ok_or(AnalyticsError::NoRows);
+        rows.iter().map(code).collect()
     }
 
     /// Rows of a column.

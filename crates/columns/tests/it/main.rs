@@ -15,3 +15,4 @@ mod pair;
 mod recordings;
 mod rehearsed;
 mod rolling;
+mod shared_rows;

@@ -196,15 +196,11 @@ fn a_server_computes_the_same_at_the_counted_cost() {
         let cost = keys.server.cost(&parts, &Progress::default()).unwrap();
         let progress = Progress::default();
         let answers = keys.server.compute_list(&asked, &progress).unwrap();
-        // Rows of compact columns that several questions take are counted for each of them. Their digits are the same
-        // ciphertexts, so that lookups of these are done once.
-        let (run, counted) = (progress.bootstraps(), cost.bootstraps);
-        let shared = match missing {
-            Missing::Encrypted => counted / 10,
-            _ => 0,
-        };
-        assert!(run <= counted, "{missing:?}: {run} of {counted}");
-        assert!(counted - run <= shared, "{missing:?}: {run} of {counted}");
+        assert_eq!(
+            progress.bootstraps(),
+            cost.bootstraps,
+            "{missing:?}, {is_radix}"
+        );
         for (answer, (name, _, expected)) in answers.iter().zip(&all) {
             let found = answer.decrypt(&keys.secret).unwrap();
             assert_close(&format!("{name}, {missing:?}"), &found, expected);
