@@ -44,11 +44,9 @@ use tfhe_sbc_core::encoding::chunks::SumPlan;
 use tfhe_sbc_core::parameters::{ParameterName, Parameters, PlaintextKind};
 use thiserror::Error;
 
-use crate::integer::sum::Lowering;
-
 pub use block::Block;
 use block::Source;
-pub(crate) use cost::round_cost;
+pub(crate) use cost::{Lowering, round_cost};
 pub use evaluate::CircuitEvaluateError;
 use input::Input;
 use lookups::Lookups;
@@ -209,20 +207,6 @@ impl Circuit {
 
     fn graph_mut(&self) -> RwLockWriteGuard<'_, Graph> {
         self.graph.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The lowering of columns of a shape that was found to be the cheaper one.
-    pub(crate) fn known_lowering(&self, shape: &[i64]) -> Option<Lowering> {
-        let known = self.lowerings.read();
-        let known = known.unwrap_or_else(PoisonError::into_inner);
-        known.get(shape).copied()
-    }
-
-    /// Keeps a lowering for further columns of a shape.
-    pub(crate) fn keep_lowering(&self, shape: Box<[i64]>, lowering: Lowering) {
-        let known = self.lowerings.write();
-        let mut known = known.unwrap_or_else(PoisonError::into_inner);
-        known.insert(shape, lowering);
     }
 
     /// The number that identifies the blocks of this circuit.

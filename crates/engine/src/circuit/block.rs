@@ -129,9 +129,13 @@ impl Block {
     /// the squared 2-norm of the weights that takes correlated errors into account. See the
     /// [module](super).
     pub fn norm_squared(&self) -> u64 {
+        let of_term = |t: &Term| u64::from(t.weight.unsigned_abs()) * u64::from(t.level);
+        // Most blocks have one term.
+        if let [term] = &*self.terms {
+            return of_term(term).pow(2);
+        }
         let same_origin = |a: &Term, b: &Term| a.source.origin() == b.source.origin();
         let origins = self.terms.chunk_by(same_origin);
-        let of_term = |t: &Term| u64::from(t.weight.unsigned_abs()) * u64::from(t.level);
         let level = |terms: &[Term]| terms.iter().map(of_term).sum::<u64>();
         origins.map(|terms| level(terms).pow(2)).sum()
     }

@@ -1,5 +1,7 @@
 //! The time of rounds of bootstraps, by which operators choose their forms.
 
+use std::sync::PoisonError;
+
 use super::{Block, Circuit};
 
 /// The time of a single bootstrap, in units of that of one bootstrap of a long batch on one
@@ -16,7 +18,30 @@ pub(crate) fn round_cost(jobs: usize, threads: usize) -> f64 {
     }
 }
 
+/// A way to add up columns of blocks until only a few are left of each.
+#[derive(Clone, Copy)]
+pub(crate) enum Lowering {
+    /// Until they fit a lazy integer.
+    Roomy,
+    /// Until none carries more than 1.
+    Ready,
+}
+
 impl Circuit {
+    /// The lowering of columns of a shape that was found to be the cheaper one.
+    pub(crate) fn known_lowering(&self, shape: &[i64]) -> Option<Lowering> {
+        let known = self.lowerings.read();
+        let known = known.unwrap_or_else(PoisonError::into_inner);
+        known.get(shape).copied()
+    }
+
+    /// Keeps a lowering for further columns of a shape.
+    pub(crate) fn keep_lowering(&self, shape: Box<[i64]>, lowering: Lowering) {
+        let known = self.lowerings.write();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        known.insert(shape, lowering);
+    }
+
     /// The time of the lookups that these blocks need and that were recorded from number `start` on, if `batch` operators that
     /// record the same run side by side. The unit is that of [`round_cost`].
     pub(crate) fn time_since(&self, start: usize, outputs: &[Block], batch: usize) -> f64 {

@@ -48,9 +48,21 @@ impl<T: Copy + Default, const N: usize> Extend<T> for ShortList<T, N> {
 
 impl<T: Copy + Default, const N: usize> FromIterator<T> for ShortList<T, N> {
     fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
-        let mut list = Self::default();
-        list.extend(elements);
-        list
+        const { assert!(N <= u8::MAX as usize) };
+        let mut elements = elements.into_iter();
+        let mut few = [T::default(); N];
+        let mut len = 0;
+        for element in elements.by_ref() {
+            let Some(place) = few.get_mut(len) else {
+                let mut many = few.to_vec();
+                many.push(element);
+                many.extend(elements);
+                return Self::Many(many);
+            };
+            *place = element;
+            len += 1;
+        }
+        Self::Few(few, len as u8)
     }
 }
 

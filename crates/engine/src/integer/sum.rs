@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::{Block, Circuit, FheBool, FheUint, Integer, IntegerError, Signedness, Unsigned, Width};
-use crate::circuit::Addend;
+use crate::circuit::{Addend, Lowering};
 
 /// The length of columns whose groups are added up at a scale of their own.
 const LONG_COLUMN: usize = 48;
@@ -117,15 +117,6 @@ impl Pile {
         let blocks = self.by_span.values().flatten();
         blocks.fold(Block::clear(self.clear), |sum, block| &sum + block)
     }
-}
-
-/// A way to lower columns.
-#[derive(Clone, Copy)]
-pub(crate) enum Lowering {
-    /// Until they fit a lazy integer.
-    Roomy,
-    /// Until none carries more than 1.
-    Ready,
 }
 
 /// The intervals and the noise of the blocks of columns, on which the cheaper lowering depends; `None` of many blocks, whose columns
