@@ -25,7 +25,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
         &["columns", "foreign", "python-shared", "transport"],
     ),
     ("questions", &["query"]),
-    ("the ends of the wire", &["agent", "service"]),
+    ("the ends of the wire", &["agent", "owner", "service"]),
     (
         "programs, packages, tools",
         &[

@@ -11,6 +11,7 @@ use tfhe_sbc_core::random::SeedSequence;
 use tfhe_sbc_core::wire::key::parameters_of;
 use tfhe_sbc_core::wire::{Kind, Message};
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
+use tfhe_sbc_owner::device_keys_at_hand;
 use tfhe_sbc_query::device_keys::DeviceKeys;
 use zeroize::Zeroizing;
 
@@ -69,27 +70,14 @@ pub(crate) fn device_keys(key: &ServerKey<u64>, directory: Option<&Path>) -> Out
     }
 }
 
-/// The directory in which `provision` puts switch keys unless it is told otherwise.
-const DEVICE_KEYS: &str = "device-keys";
-
-/// Returns the directory of the switch keys that a key owner has: the given one, else `device-keys` if there is such a
-/// directory here.
-pub(crate) fn device_keys_directory(given: Option<&Path>) -> Option<&Path> {
-    let usual = || Some(Path::new(DEVICE_KEYS)).filter(|usual| usual.is_dir());
-    given.or_else(usual)
-}
-
-/// Returns the devices of a key set whose switch keys the key owner has, in the [directory](device_keys_directory) of
+/// Returns the devices of a key set whose switch keys the key owner has, in the [directory](tfhe_sbc_owner::device_keys_directory) of
 /// these; `None` without one.
 pub(crate) fn devices_at_hand(
     parameters: &Parameters,
     key_set: KeyFingerprint,
     given: Option<&Path>,
 ) -> Outcome<Option<DeviceKeys>> {
-    let directory = device_keys_directory(given);
-    let devices =
-        directory.map(|directory| DeviceKeys::of_key_set(parameters, key_set, Some(directory)));
-    devices.transpose().advise(
+    device_keys_at_hand(parameters, key_set, given).advise(
         "no device keys",
         "name the directory that holds the switch keys of `tfhe-sbc device-key`",
     )

@@ -10,7 +10,7 @@ mod standing;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http_body_util::Full;
@@ -19,6 +19,7 @@ use hyper::header::{AGE, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderMap, RETRY_AFT
 use hyper::{Method, Request, Response};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::BlobId;
@@ -95,6 +96,17 @@ pub enum Freshness {
     Kept,
     /// Only one that is computed for this query.
     Fresh,
+}
+
+/// A way to call one query off from another thread than the one that waits for its answer.
+#[derive(Debug, Clone, Default)]
+pub struct CallOff(Arc<Notify>);
+
+impl CallOff {
+    /// Calls the query off, also if it has not begun yet.
+    pub fn call_off(&self) {
+        self.0.notify_one();
+    }
 }
 
 /// The client of one server. It must not be used or dropped inside an asynchronous runtime, for its
@@ -248,6 +260,21 @@ impl Client {
         query: &[u8],
         most: u64,
     ) -> Result<QueryReply, ClientError> {
+        self.query_unless(&CallOff::default(), freshness, readings, query, most)
+    }
+
+    /// Does the same as [`Client::query_for`] until it is called off. The server then stops, as for a client that went away.
+    ///
+    /// # Errors
+    /// Those of [`Client::query`], and [`ClientError::CalledOff`].
+    pub fn query_unless(
+        &self,
+        call_off: &CallOff,
+        freshness: Freshness,
+        readings: &Selection,
+        query: &[u8],
+        most: u64,
+    ) -> Result<QueryReply, ClientError> {
         // The query gets a connection of its own, so that it is never sent twice.
         let asked = Ask {
             action: "answer the query",
@@ -257,7 +284,7 @@ impl Client {
         };
         let body = Bytes::copy_from_slice(query);
         let path = format!("{QUERY_PATH}{readings}");
-        let reply = self.ask_for(freshness, asked, Method::POST, path, body)?;
+        let reply = self.ask_unless(call_off, freshness, asked, Method::POST, path, body)?;
         self.query_reply(reply)
     }
 
@@ -342,11 +369,13 @@ impl Client {
         path: String,
         body: Bytes,
     ) -> Result<Response<Bytes>, ClientError> {
-        self.ask_for(Freshness::Kept, asked, method, path, body)
+        let call_off = CallOff::default();
+        self.ask_unless(&call_off, Freshness::Kept, asked, method, path, body)
     }
 
-    fn ask_for(
+    fn ask_unless(
         &self,
+        call_off: &CallOff,
         freshness: Freshness,
         asked: Ask,
         method: Method,
@@ -360,13 +389,20 @@ impl Client {
                 self.take_idle()
             };
             let exchange = self.exchange(kept, freshness, method, path, body, asked.most);
-            timeout(asked.timeout, exchange)
-                .await
-                .map_err(|_| ClientError::Timeout {
-                    address: self.endpoint.address.clone(),
-                    action: asked.action,
-                    after: asked.timeout,
-                })?
+            let reply = tokio::select! {
+                reply = timeout(asked.timeout, exchange) => Some(reply),
+                () = call_off.0.notified() => None,
+            };
+            let Some(reply) = reply else {
+                // The task of the connection sees that nobody waits, and closes it.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                return Err(ClientError::CalledOff);
+            };
+            reply.map_err(|_| ClientError::Timeout {
+                address: self.endpoint.address.clone(),
+                action: asked.action,
+                after: asked.timeout,
+            })?
         })?;
         if reply.status().is_success() {
             Ok(reply)

@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use clap::Args;
 use tfhe_sbc_core::parameters::KeyFingerprint;
-use tfhe_sbc_core::random::ExpanderKind;
-use tfhe_sbc_device::{ColumnValues, MemoryPlan};
+use tfhe_sbc_device::MemoryPlan;
+use tfhe_sbc_owner::{SealError, largest_result};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::checks::CheckUpload;
-use tfhe_sbc_query::condition::{Condition, Threshold};
 use tfhe_sbc_query::parse::ParseError;
-use tfhe_sbc_query::request::{EncryptThresholds, Manner, Request};
+use tfhe_sbc_query::request::Manner;
 use tfhe_sbc_query::scope::Scope;
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::catalogue::Filter;
@@ -22,9 +21,9 @@ use tfhe_sbc_transport::client::{Client, ClientError, Freshness, QueryReply};
 use tfhe_sbc_transport::protocol::{ColumnList, Selection, UploaderName};
 use tfhe_sbc_upload::DeviceSession;
 use tfhe_sbc_upload::definition::Definition;
-use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
+use tfhe_sbc_upload::readings::Column;
 
-use super::scope::{Rows, Selected, largest_result, note_about};
+use super::scope::{Rows, Selected, note_about};
 use super::send::Server;
 use crate::encryptor;
 use crate::failure::{Explain, Outcome, failure};
@@ -178,32 +177,13 @@ pub(crate) fn seal(
     session: &mut DeviceSession,
     manner: Manner<'_>,
 ) -> Outcome<Vec<u8>> {
-    let readings = ReadingsMetadata {
-        columns: columns.to_vec(),
-        rows: Vec::new(),
-        gaps: Default::default(),
-    };
-    let (parameters, fingerprint) = (*session.parameters(), session.fingerprint());
-    let conditions = questions.iter().flat_map(Question::conditions);
-    let mut comparisons = conditions.flat_map(Condition::comparisons);
-    let encrypts = comparisons.any(|(.., threshold)| matches!(threshold, Threshold::ToEncrypt(_)));
-    let mut open = if encrypts {
-        Some(session.encryptor(ExpanderKind::ChaCha20)?)
-    } else {
-        None
-    };
-    let mut encrypt = open
-        .as_mut()
-        .map(|encryptor| move |values: &[ColumnValues<'_>]| encryptor.encrypt_values(values));
-    let encrypt = encrypt
-        .as_mut()
-        .map(|encrypt| encrypt as &mut EncryptThresholds<'_>);
-    let under = (&parameters, fingerprint);
-    let sealed = Request::seal_in(manner, questions, &readings, under, encrypt);
-    sealed.advise(
-        "the question",
-        "ask about columns and values of their ranges; `tfhe-sbc inspect` shows an upload's columns",
-    )
+    match tfhe_sbc_owner::seal(questions, columns, session, manner) {
+        Err(SealError::Key(error)) => Err(error.into()),
+        sealed => sealed.advise(
+            "the question",
+            "ask about columns and values of their ranges; `tfhe-sbc inspect` shows an upload's columns",
+        ),
+    }
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {

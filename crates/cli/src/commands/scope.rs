@@ -3,12 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
-use tfhe_sbc_query::Question;
 use tfhe_sbc_query::results::Results;
-use tfhe_sbc_query::scope::{About, Grouping, MAX_GROUPS, Scope};
+use tfhe_sbc_query::scope::{About, Grouping, Scope};
 use tfhe_sbc_transport::catalogue::{Filter, Names};
 use tfhe_sbc_transport::human;
-use tfhe_sbc_transport::protocol::ColumnList;
 use tfhe_sbc_upload::moments::Moment;
 
 use crate::failure::{Explain, Outcome};
@@ -103,25 +101,6 @@ impl Selected {
             .advise("no readings", "swap --since and --until")?;
         Ok(filter)
     }
-}
-
-/// Returns the most bytes of a result that are read: at most 1 GiB, and less if no answers to the questions about such readings
-/// are so long.
-pub(crate) fn largest_result(questions: &[Question], list: &ColumnList, scope: &Scope) -> u64 {
-    const MOST: u64 = 1 << 30;
-    let rows = list.rows.unwrap_or(u64::MAX);
-    let devices = match scope.by.device {
-        true => list.devices.unwrap_or(rows),
-        false => 1,
-    };
-    let periods = match (scope.by.period, list.span) {
-        (Some(period), Some(span)) => period.count_in(span),
-        (Some(_), None) => rows,
-        (None, _) => 1,
-    };
-    let groups = devices.saturating_mul(periods).min(MAX_GROUPS as u64);
-    let answers = questions.iter().map(|q| q.largest_answers(rows, groups));
-    answers.fold(0, u64::saturating_add).min(MOST)
 }
 
 /// Says on stderr which rows the answers of a result are about, if the result says so.

@@ -141,6 +141,9 @@ pub enum ClientError {
         /// The most bytes that such an answer has.
         most: u64,
     },
+    /// The query was called off from here.
+    #[error("the query was called off")]
+    CalledOff,
     /// The client could not be set up.
     #[error("cannot start the client: {0}")]
     Runtime(#[source] io::Error),

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
+use tfhe_sbc_owner::presumed_labels;
 use tfhe_sbc_query::cost::{Cost, Planned, costs_of};
 use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::scope::{Scope, UploadRows};
@@ -10,7 +11,6 @@ use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::client::Client;
 use tfhe_sbc_transport::protocol::{ReadingsEntry, Selection};
-use tfhe_sbc_upload::moments::Moment;
 use tfhe_sbc_upload::readings::Column;
 
 use super::Arguments;
@@ -45,7 +45,10 @@ pub(super) fn run(
     scope: Scope,
 ) -> Outcome<()> {
     let uploads = selected(client, readings)?;
-    let labels: Vec<Vec<String>> = uploads.iter().map(labels_of).collect();
+    let labels: Vec<Vec<String>> = uploads
+        .iter()
+        .map(|upload| presumed_labels(&upload.summary))
+        .collect();
     let rows = uploads
         .iter()
         .zip(&labels)
@@ -116,66 +119,4 @@ fn selected(client: &Client, readings: &Selection) -> Outcome<Vec<ReadingsEntry>
     // The list has the last first.
     uploads.reverse();
     Ok(uploads)
-}
-
-/// Returns labels for the rows of an upload. Their number and the ends of their time are those of the upload; the times between are as
-/// those of a board whose clock is regular.
-fn labels_of(upload: &ReadingsEntry) -> Vec<String> {
-    let rows = upload.summary.rows;
-    let Some(span) = upload.summary.span else {
-        return (1..=rows).map(|row| row.to_string()).collect();
-    };
-    let (first, last) = (span.first.unix_ms(), span.last.unix_ms());
-    let steps = i64::try_from(rows.saturating_sub(1))
-        .unwrap_or(i64::MAX)
-        .max(1);
-    let step = last.saturating_sub(first) / steps;
-    let at = |row: u64| match row + 1 == rows {
-        true => last,
-        false => first.saturating_add(step.saturating_mul(row as i64)),
-    };
-    (0..rows)
-        .map(|row| Moment::from_unix_ms(at(row)).to_string())
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use tfhe_sbc_transport::protocol::UploadSummary;
-    use tfhe_sbc_upload::moments::Span;
-
-    use super::*;
-
-    fn upload(rows: u64, span: Option<(&str, &str)>) -> ReadingsEntry {
-        let moment = |text: &str| text.parse::<Moment>().unwrap();
-        ReadingsEntry {
-            id: BlobId::of(b"upload"),
-            bytes: 100,
-            created_at: "2026-11-23T12:00:00Z".to_owned(),
-            uploader: "hill".to_owned(),
-            summary: UploadSummary {
-                elements: rows,
-                rows,
-                columns: vec!["a".to_owned()],
-                span: span.map(|(first, last)| Span {
-                    first: moment(first),
-                    last: moment(last),
-                }),
-                key: None,
-                epoch: None,
-            },
-        }
-    }
-
-    #[test]
-    fn rows_are_spread_over_the_time_of_their_upload() {
-        let labels = labels_of(&upload(4, Some(("2026-11-23T10:00Z", "2026-11-23T10:31Z"))));
-        let moments = labels
-            .iter()
-            .map(|label| label.parse::<Moment>().unwrap().unix_ms() / 1000 % 3600);
-        assert_eq!(moments.collect::<Vec<i64>>(), [0, 620, 1240, 1860]);
-        let one = labels_of(&upload(1, Some(("2026-11-23T10:00Z", "2026-11-23T10:00Z"))));
-        assert_eq!(one.len(), 1);
-        assert_eq!(labels_of(&upload(2, None)), ["1", "2"]);
-    }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tfhe_sbc_columns::decrypt::{DecryptedUpload, Reading, UploadDecryption};
 use tfhe_sbc_columns::known_column;
+use tfhe_sbc_owner::{LARGEST_UPLOAD, device_keys_directory};
 use tfhe_sbc_query::scope::{About, AboutDevice, ScopeError};
 use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::catalogue::{Filter, Names};
@@ -17,7 +18,6 @@ use tfhe_sbc_transport::client::{Client, ClientError};
 use tfhe_sbc_upload::moments::{Moment, Span, moments_of};
 use tfhe_sbc_upload::readings::{Column, ReadingsMetadata};
 
-use super::get::LARGEST;
 use super::{Chosen, list};
 use crate::commands::scope::about_text;
 use crate::commands::send::Server;
@@ -90,11 +90,10 @@ impl Decrypted<'_> {
         let secret = keys::read_secret_key(self.key)?;
         keys::require_integers(self.key, secret.parameters())?;
         let given = self.table.device_keys.as_deref();
-        let mut decryption = UploadDecryption::new(&secret, keys::device_keys_directory(given))
-            .advise(
-                "no device keys",
-                "name the directory that holds the switch keys of `tfhe-sbc device-key`",
-            )?;
+        let mut decryption = UploadDecryption::new(&secret, device_keys_directory(given)).advise(
+            "no device keys",
+            "name the directory that holds the switch keys of `tfhe-sbc device-key`",
+        )?;
         drop(secret);
         let client = server.connect("owner")?;
         let plan = self.plan(&client, &filter)?;
@@ -107,7 +106,7 @@ impl Decrypted<'_> {
             let bar = progress::bar("getting readings", all);
             for (place, upload) in plan.uploads.iter().enumerate() {
                 let device = plan.devices.get(upload.device).map_or("", String::as_str);
-                let bytes = match client.upload_of(&upload.id, LARGEST) {
+                let bytes = match client.upload_of(&upload.id, LARGEST_UPLOAD) {
                     // Removed since it was listed, by retention or by hand.
                     Err(ClientError::Refused { status: 404, .. }) => {
                         written.removed += 1;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use tfhe_sbc_owner::LARGEST_UPLOAD;
 use tfhe_sbc_transport::BlobId;
 
 use super::decrypted::{self, Table};
@@ -10,9 +11,6 @@ use super::{Chosen, Found};
 use crate::commands::send::Server;
 use crate::failure::{Explain, Outcome, failure};
 use crate::{output, progress, report};
-
-/// The largest upload that is read.
-pub(super) const LARGEST: u64 = 1 << 30;
 
 /// Writes uploads into files ID.tsbc of a directory, as the boards sent them: for a copy elsewhere, or for `eval`. Files
 /// that are there already are not fetched again.
@@ -75,7 +73,7 @@ fn get(arguments: &Arguments, out: &Path) -> Outcome<()> {
         let file = out.join(format!("{id}.tsbc"));
         let known = std::fs::read(&file).is_ok_and(|content| BlobId::of(&content) == *id);
         if !known {
-            let upload = client.upload_of(id, LARGEST).explain("no upload")?;
+            let upload = client.upload_of(id, LARGEST_UPLOAD).explain("no upload")?;
             bytes += upload.len() as u64;
             output::write_file(&file, &upload)?;
         }

@@ -1,6 +1,7 @@
 //! `readings list`.
 
 use clap::Args;
+use tfhe_sbc_owner::each_upload;
 use tfhe_sbc_transport::catalogue::Filter;
 use tfhe_sbc_transport::client::Client;
 use tfhe_sbc_transport::protocol::{ReadingsEntry, ReadingsList};
@@ -73,20 +74,9 @@ pub(crate) fn each(
     client: &Client,
     filter: Filter,
     most: Option<u32>,
-    mut take: impl FnMut(ReadingsEntry),
+    take: impl FnMut(ReadingsEntry),
 ) -> Outcome<Option<u64>> {
-    let mut filter = filter;
-    let mut taken: u32 = 0;
-    loop {
-        filter.limit = most.map(|most| most.saturating_sub(taken));
-        let page = client.list(&filter).explain("no list of readings")?;
-        taken = taken.saturating_add(u32::try_from(page.readings.len()).unwrap_or(u32::MAX));
-        page.readings.into_iter().for_each(&mut take);
-        match page.next {
-            Some(next) if most.is_none_or(|most| taken < most) => filter.before = Some(next),
-            next => return Ok(next),
-        }
-    }
+    each_upload(client, filter, most, take).explain("no list of readings")
 }
 
 /// The number of characters of an id in a table.
