@@ -11,6 +11,7 @@ mod deny;
 mod failure;
 mod fire;
 mod fuzz;
+mod gateway;
 mod interop;
 mod map;
 mod nightly;
@@ -41,6 +42,8 @@ const USAGE: &str = "usage: cargo xtask TASK
        deny             licences, duplicates and sources of dependencies
        site             the guides as a site with search, and its links
        python           the Python packages, installed, and their tests
+       gateway [--lints]
+                        the SQL gateway, with psql, pandas, JDBC and DuckDB; with --lints also its lints
        web              the key owner's page, and its test in headless Chromium
        web --page FILE  the page alone, into a file
        interop [NAME]   other libraries compute on what the program makes
@@ -96,6 +99,8 @@ fn main() -> ExitCode {
         ["interop", name] => interop::run(Some(name)),
         ["web"] => web::run(),
         ["web", "--page", file] => web::page(Path::new(file)),
+        ["gateway"] => gateway::run(gateway::Depth::Usual),
+        ["gateway", "--lints"] => gateway::run(gateway::Depth::All),
         ["python"] => python::run(),
         ["site"] => site::run(),
         ["wheels"] => wheels::run(),

@@ -7,14 +7,16 @@ use crate::failure::Failure;
 use crate::fuzz::Limit;
 use crate::test::Depth;
 use crate::workspace::step;
-use crate::{arm, ct, deny, fire, fuzz, interop, map, python, site, test, undefined, web, wheels};
+use crate::{
+    arm, ct, deny, fire, fuzz, gateway, interop, map, python, site, test, undefined, web, wheels,
+};
 
 /// The time that each fuzz target runs.
 const FUZZ_LIMIT: Limit = Limit::Seconds(30);
 
 type Check = fn() -> Result<(), Failure>;
 
-const CHECKS: [(&str, Check); 13] = [
+const CHECKS: [(&str, Check); 14] = [
     ("map", map::run),
     ("ct --all", || ct::run(ct::Depth::All)),
     ("undefined", || undefined::run(None)),
@@ -23,6 +25,7 @@ const CHECKS: [(&str, Check); 13] = [
     ("site", site::run),
     ("python", python::run),
     ("web", web::run),
+    ("gateway --lints", || gateway::run(gateway::Depth::All)),
     ("interop", || interop::run(None)),
     ("arm", || arm::run(arm::Mode::Check)),
     ("wheels", wheels::run),
