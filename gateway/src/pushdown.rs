@@ -178,6 +178,8 @@ struct Filters {
     /// Conditions on the device alone, which choose devices.
     devices: Vec<Expr>,
     range: Range,
+    /// Whether rows whose labels are no times are left out.
+    needs_times: bool,
     /// Conditions on device and time that partial answers meet as a whole or not at all.
     rest: Vec<Expr>,
     /// Conditions on readings.
@@ -193,6 +195,8 @@ impl Filters {
             let of_rows = is_about(DEVICE) || is_about(TIME);
             if let Some(range) = predicates::range(part) {
                 found.range = found.range.and(range);
+            } else if matches!(part, Expr::IsNotNull(of) if predicates::is_time(of)) {
+                found.needs_times = true;
             } else if predicates::is_of(part, DEVICE) {
                 found.devices.push(part.clone());
             } else if columns.iter().all(|name| name == DEVICE || name == TIME) {
@@ -368,7 +372,7 @@ impl Question {
             device: place.device,
             period,
         };
-        let needs_times = period.is_some() || !filters.range.is_all();
+        let needs_times = filters.needs_times || period.is_some() || !filters.range.is_all();
         let table = Partials::new(
             Arc::clone(&readings.gateway),
             Arc::clone(&readings.snapshot),

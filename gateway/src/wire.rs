@@ -3,6 +3,7 @@
 mod errors;
 mod handlers;
 mod hooks;
+mod service;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -25,6 +25,7 @@ use datafusion_postgres::pgwire::messages::{PgWireBackendMessage, PgWireFrontend
 use futures::Sink;
 use zeroize::Zeroizing;
 
+use super::service::Service;
 use super::{errors, hooks};
 use crate::error::{GatewayError, Outcome};
 
@@ -33,7 +34,7 @@ const ITERATIONS: usize = 4096;
 
 /// The handlers of one connection.
 pub(super) struct Handlers {
-    service: Arc<DfSessionService>,
+    service: Arc<Service>,
     startup: Arc<Startup>,
     cancel: Arc<DefaultCancelHandler>,
 }
@@ -74,7 +75,7 @@ impl Handlers {
             }
         };
         Ok(Self {
-            service: Arc::new(service),
+            service: Arc::new(Service(Arc::new(service))),
             startup: Arc::new(startup),
             cancel: Arc::new(DefaultCancelHandler::new(manager)),
         })
