@@ -10,6 +10,7 @@
 
 pub(crate) mod code_set;
 pub(crate) mod derived;
+pub(crate) mod extremes;
 pub(crate) mod linear;
 mod noise;
 pub(crate) mod parts;

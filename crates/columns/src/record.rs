@@ -277,10 +277,9 @@ impl<'a> Recorder<'a> {
                 Ok(Values::Codes(circuit.sorted_first(*order, codes, *count)?))
             })?,
             Op::Histogram { of, bins } => self.histogram(of, bins, width)?,
-            Op::Extreme { of, order } => self.code_of(of, |circuit, codes| match order {
-                Order::Ascending => circuit.min_of(codes),
-                Order::Descending => circuit.max_of(codes),
-            })?,
+            Op::Extreme { of, order } => {
+                self.code_of(of, |circuit, codes| extreme_of(circuit, *order, codes))?
+            }
             Op::Place { of, order, part } => {
                 let found = self.places(of, *order, rows)?;
                 let part = found.iter().map(|found| match part {
@@ -416,6 +415,18 @@ fn all_codes(values: &[Rc<Values>]) -> Result<Vec<&[FheUint]>, AnalyticsError> {
         Values::Truths(_) => Err(AnalyticsError::Integer(IntegerError::Digits)),
     });
     codes.collect()
+}
+
+/// Returns the first code in an order.
+fn extreme_of(
+    circuit: &Circuit,
+    order: Order,
+    codes: &[FheUint],
+) -> Result<FheUint, AnalyticsError> {
+    match order {
+        Order::Ascending => circuit.min_of(codes),
+        Order::Descending => circuit.max_of(codes),
+    }
 }
 
 /// Returns the largest value of the block of a node that is at `place` among all of them.

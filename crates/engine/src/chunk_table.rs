@@ -52,14 +52,20 @@ fn part_of_torus(log2: u32) -> u64 {
 /// Returns the torus element to add to a value in a view, so that every phase is as far from the border below it as from
 /// that above, for a table with exponents of this coarseness.
 pub(crate) fn view_offset(parameters: &Parameters, view: View, coarseness_log2: u32) -> u64 {
-    let centre = part_of_torus(view.half_width_log2());
+    let half_width = part_of_torus(view.half_width_log2());
+    centre(parameters, half_width, coarseness_log2)
+}
+
+/// Returns the torus element to add to a phase that is at the lower border of an interval, so that it is `half_width` away
+/// from both borders of the interval, for a table with exponents of this coarseness.
+pub(crate) fn centre(parameters: &Parameters, half_width: u64, coarseness_log2: u32) -> u64 {
     match parameters.modulus_switch() {
         // The body is rounded to nearest instead of down, which moves every border of a table down
         // by half a step of the modulus switch.
         ModulusSwitch::Plain => {
             let log2 = parameters.polynomial_size().log2() + 2 - coarseness_log2;
-            centre.wrapping_sub(part_of_torus(log2))
+            half_width.wrapping_sub(part_of_torus(log2))
         }
-        ModulusSwitch::MeanCompensated => centre,
+        ModulusSwitch::MeanCompensated => half_width,
     }
 }

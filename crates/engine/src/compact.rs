@@ -7,6 +7,7 @@
 //! follow from the noise; the crate `oracle` plans them.
 
 mod digits;
+mod extremes;
 mod sign;
 
 use tfhe_sbc_core::encoding::chunks::{ChunkError, View};
@@ -15,6 +16,7 @@ use tfhe_sbc_core::parameters::{ParameterName, Parameters, PlaintextKind};
 use thiserror::Error;
 
 pub use digits::{CompactDigits, digit_bootstraps};
+pub use extremes::extreme_bootstraps;
 pub use sign::sign_bootstraps;
 
 use crate::bootstrap::{BootstrapError, Evaluator, Job};

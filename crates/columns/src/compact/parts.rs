@@ -8,8 +8,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use tfhe_sbc_core::encoding::chunks::DigitPlan;
-use tfhe_sbc_engine::compact::{digit_bootstraps, sign_bootstraps};
+use tfhe_sbc_engine::analytics::extremes::Order;
+use tfhe_sbc_engine::compact::{digit_bootstraps, extreme_bootstraps, sign_bootstraps};
 
+use super::extremes::Extremes;
 use super::linear::{Linear, Rows, Term, element};
 
 /// Values of linear functions of which a node needs the signs or the digits.
@@ -33,24 +35,8 @@ pub(crate) enum Lookups {
     Sign(Vec<u32>),
     /// Those of its radix digits.
     Digits(DigitPlan),
-}
-
-impl Lookups {
-    /// The number of bootstraps, one after the other.
-    pub(super) fn bootstraps(&self) -> u64 {
-        match self {
-            Self::Sign(chunks) => sign_bootstraps(chunks),
-            Self::Digits(plan) => digit_bootstraps(plan),
-        }
-    }
-
-    /// The number of ciphertexts that the value becomes.
-    pub(super) fn outputs(&self) -> usize {
-        match self {
-            Self::Sign(_) => 1,
-            Self::Digits(plan) => plan.digit_count(),
-        }
-    }
+    /// Those of the radix digits of the first of each group of values in an order.
+    Extremes(Extremes),
 }
 
 impl Part {
@@ -75,6 +61,58 @@ impl Part {
             true => self.len(),
             false => self.taken.iter().filter(|taken| taken.is_none()).count(),
         }
+    }
+
+    /// The number of bootstraps.
+    pub(super) fn bootstraps(&self) -> u64 {
+        let count = self.count() as u64;
+        match &self.lookups {
+            Lookups::Sign(chunks) => count * sign_bootstraps(chunks),
+            Lookups::Digits(plan) => count * digit_bootstraps(plan),
+            Lookups::Extremes(extremes) => extreme_bootstraps(&extremes.plan, self.count()),
+        }
+    }
+
+    /// The number of bootstraps one after the other.
+    pub(super) fn depth(&self) -> u32 {
+        match &self.lookups {
+            _ if self.count() == 0 => 0,
+            Lookups::Sign(chunks) => sign_bootstraps(chunks) as u32,
+            Lookups::Digits(plan) => digit_bootstraps(plan) as u32,
+            Lookups::Extremes(extremes) => extremes.plan.rounds().len() as u32,
+        }
+    }
+
+    /// The number of ciphertexts that are held at once.
+    pub(super) fn held(&self) -> usize {
+        match &self.lookups {
+            Lookups::Sign(_) => self.count(),
+            Lookups::Digits(plan) => self.count() * plan.digit_count(),
+            Lookups::Extremes(extremes) => {
+                let digits = extremes.plan.digits().digit_count();
+                let groups = extremes.groups(self.count());
+                self.count().max(groups * digits)
+            }
+        }
+    }
+
+    /// The order of which the first values are found.
+    pub(crate) fn order(&self) -> Option<Order> {
+        match &self.lookups {
+            Lookups::Extremes(extremes) => Some(extremes.order),
+            Lookups::Sign(_) | Lookups::Digits(_) => None,
+        }
+    }
+
+    /// Returns whether the values of some function here are those of the only function of another part.
+    pub(super) fn has_values_of(&self, other: &Self) -> bool {
+        let [(of, count)] = &other.functions[..] else {
+            return false;
+        };
+        self.functions.iter().any(|(linear, rows)| {
+            let key = |row| value_key(linear, row) == value_key(of, row);
+            rows == count && are_alike(linear, of) && (0..*rows).all(key)
+        })
     }
 
     /// The functions that have the values that are found for this part, and the number of rows of each.
@@ -127,7 +165,7 @@ impl Part {
     }
 
     /// Returns whether values that two parts have in common are looked up in the same way.
-    fn is_like(&self, other: &Self) -> bool {
+    pub(super) fn is_like(&self, other: &Self) -> bool {
         (self.bits, &self.lookups) == (other.bits, &other.lookups)
     }
 }
@@ -176,7 +214,9 @@ fn classes_of(parts: &[Part]) -> Vec<Vec<Member>> {
     let mut classes: Vec<Vec<Member>> = Vec::new();
     // Functions of different keys are different; those of one key are compared.
     let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (number, part) in parts.iter().enumerate() {
+    // Extremes are of groups of rows, in which a row of its own has no lookups.
+    let of_rows = |(_, part): &(usize, &Part)| !matches!(part.lookups, Lookups::Extremes(_));
+    for (number, part) in parts.iter().enumerate().filter(of_rows) {
         let mut first = 0;
         for (place, (linear, rows)) in part.functions.iter().enumerate() {
             let alike = known.entry(class_key(linear)).or_default();

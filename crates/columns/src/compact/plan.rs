@@ -7,10 +7,12 @@ use std::sync::Arc;
 use tfhe_sbc_core::encoding::Derivation;
 use tfhe_sbc_core::encoding::chunks::DigitPlan;
 use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_engine::analytics::extremes::Order;
 use tfhe_sbc_engine::integer::{Comparison, carry_bits};
 use tfhe_sbc_oracle::compact::{digit_plan, sign_chunks};
 
 use super::derived::Bin;
+use super::extremes::{Extremes, with_known_digits};
 use super::linear::{Linear, LinearForms};
 use super::parts::{Lookups, Part, share};
 use crate::cost::Cost;
@@ -29,6 +31,9 @@ pub(crate) enum Way {
     /// Radix digits of the sums of some rows each, which the circuit adds up: a sum of all would leave
     /// the headroom, or show the rounding; or more is asked about it.
     Groups(Groups),
+    /// Radix digits of the first of each group of rows in an order, of which the circuit takes the first: those of the part of this
+    /// number.
+    Extremes(usize),
 }
 
 /// Truth values that are a sign, or the difference of two.
@@ -66,6 +71,8 @@ pub(crate) struct Plan {
 
 struct Planner<'p> {
     parameters: &'p Parameters,
+    /// Extremes of nodes whose digits are taken for something else, too.
+    known_digits: &'p HashSet<*const Node>,
     forms: LinearForms,
     ways: HashMap<*const Node, Way>,
     parts: Vec<Part>,
@@ -81,27 +88,33 @@ impl Plan {
     pub(crate) fn new(parameters: &Parameters, outputs: &[Arc<Node>]) -> Result<Self, Error> {
         // An output that the circuit needs too cannot only be added up on polynomials.
         let mut operands: HashSet<*const Node> = HashSet::new();
+        let mut known_digits: HashSet<*const Node> = HashSet::new();
         loop {
-            let plan = Self::with_operands(parameters, outputs, &operands)?;
+            let plan = Self::with_operands(parameters, outputs, &operands, &known_digits)?;
             let recorded = plan.order.iter().filter(|node| plan.way(node).is_none());
             let ops: Vec<Arc<Op>> = recorded.map(|node| node.op()).collect();
             let children = ops.iter().flat_map(|op| op.children());
-            let before = operands.len();
+            let before = operands.len() + known_digits.len();
             operands.extend(children.filter(|node| plan.is_sum(node)).map(Arc::as_ptr));
-            if operands.len() == before {
+            let known = with_known_digits(&plan.order, &plan.ways, &plan.parts);
+            known_digits.extend(known.map(Arc::as_ptr));
+            if operands.len() + known_digits.len() == before {
                 return Ok(plan);
             }
         }
     }
 
-    /// Plans the computation of `outputs`, of which `operands` are operands of what the circuit records.
+    /// Plans the computation of `outputs`, of which `operands` are operands of what the circuit records. The digits of those that
+    /// `known_digits` are extremes of are taken anyway.
     fn with_operands(
         parameters: &Parameters,
         outputs: &[Arc<Node>],
         operands: &HashSet<*const Node>,
+        known_digits: &HashSet<*const Node>,
     ) -> Result<Self, Error> {
         let mut planner = Planner {
             parameters,
+            known_digits,
             forms: LinearForms::default(),
             ways: HashMap::new(),
             parts: Vec::new(),
@@ -164,18 +177,16 @@ impl Plan {
             depth: 0,
             loaded_blocks: 0,
         };
-        for part in self.parts.iter().filter(|part| part.count() > 0) {
-            let each = part.lookups.bootstraps();
-            cost.bootstraps += part.count() as u64 * each;
-            cost.depth = cost.depth.max(each as u32);
+        for part in &self.parts {
+            cost.bootstraps += part.bootstraps();
+            cost.depth = cost.depth.max(part.depth());
         }
         cost
     }
 
     /// The number of LWE ciphertexts that are held at once before the circuit is recorded.
     pub(crate) fn loaded(&self) -> u64 {
-        let outputs = |part: &Part| (part.count() * part.lookups.outputs()) as u64;
-        self.parts.iter().map(outputs).sum()
+        self.parts.iter().map(|part| part.held() as u64).sum()
     }
 }
 
@@ -194,6 +205,10 @@ impl Planner<'_> {
             }
             Op::Compare(comparison, a, b) => {
                 return Ok(self.compare(*comparison, a, b, node.len()));
+            }
+            Op::Extreme { of, order } => {
+                let are_known = self.known_digits.contains(&Arc::as_ptr(node));
+                return Ok(self.extremes(of, *order, are_known));
             }
             Op::Histogram { of, bins } => {
                 return Ok(self.histogram(of, bins, node.bits(), is_output));
@@ -247,6 +262,34 @@ impl Planner<'_> {
             Op::Compact(_) => Err(Error::EarlierNoise { bits: node.bits() }),
             _ => Ok(None),
         }
+    }
+
+    /// The first of the rows of a node in an order; `are_digits_known` says that the digits of the rows are there anyway.
+    fn extremes(&mut self, of: &Arc<Node>, order: Order, are_digits_known: bool) -> Option<Way> {
+        let linear = self.forms.of(of)?;
+        let digits = self.digits(&linear, of.bits());
+        let extremes = Extremes::new(
+            self.parameters,
+            (&linear, of.len(), of.bits()),
+            order,
+            digits.as_ref(),
+            are_digits_known,
+        );
+        let functions = vec![(linear, of.len())];
+        let part = Part::new(functions, of.bits(), Lookups::Extremes(extremes?));
+        let is_same = |known: &Part| known.is_like(&part) && known.has_values_of(&part);
+        let known = self.parts.iter().position(is_same);
+        let number = match known {
+            Some(known) => {
+                self.parts[known].is_shared = true;
+                known
+            }
+            None => {
+                self.parts.push(part);
+                self.parts.len() - 1
+            }
+        };
+        Some(Way::Extremes(number))
     }
 
     /// The plan of the digits of a linear function whose codes have `bits` bits.

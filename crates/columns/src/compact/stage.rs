@@ -70,6 +70,10 @@ impl Computed {
                     let digits = evaluator.compact_digits(&values, plan, &wanted);
                     digits.map(Found::Digits)
                 }
+                Lookups::Extremes(extremes) => {
+                    let digits = evaluator.compact_extremes(&values, &extremes.plan, &wanted);
+                    digits.map(Found::Digits)
+                }
             };
             found.map_err(|error| or_cancelled(error, go_on))
         };
@@ -103,7 +107,7 @@ fn or_cancelled(error: CompactEvaluateError, go_on: &dyn Fn() -> Result<(), Erro
 }
 
 impl Stage {
-    /// The digits, or the sign, of each value that is found for a part of a plan, as blocks of `circuit`.
+    /// The digits, or the sign, of each value that is found for a part of a plan, or of each group of them, as blocks of `circuit`.
     pub(crate) fn blocks(
         &self,
         circuit: &Circuit,
@@ -133,15 +137,23 @@ impl Stage {
             return Ok(Vec::new());
         };
         let mut blocks = Vec::with_capacity(part.count());
+        let digits = |value: &u64, plan| circuit.compact_digits_stand_in(*value, plan);
         for (linear, rows) in part.own() {
-            for value in rehearse(&linear, rows) {
+            let values = rehearse(&linear, rows);
+            for value in &values {
                 blocks.push(match &part.lookups {
                     Lookups::Sign(_) => {
-                        let is_negative = (value as i64) < 0;
+                        let is_negative = (*value as i64) < 0;
                         circuit.bootstrapped_stand_ins(&[(u64::from(is_negative), 1)])?
                     }
-                    Lookups::Digits(plan) => circuit.compact_digits_stand_in(value, plan)?,
+                    Lookups::Digits(plan) => digits(value, plan)?,
+                    Lookups::Extremes(_) => break,
                 });
+            }
+            if let Lookups::Extremes(extremes) = &part.lookups {
+                for value in &extremes.of_groups(&values) {
+                    blocks.push(digits(value, extremes.plan.digits())?);
+                }
             }
         }
         Ok(blocks)

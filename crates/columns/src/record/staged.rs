@@ -6,8 +6,8 @@ use tfhe_sbc_engine::analytics::AnalyticsError;
 use tfhe_sbc_engine::circuit::Block;
 use tfhe_sbc_engine::integer::{FheUint, IntegerError, Width};
 
-use super::{Recorder, Recording, Values};
-use crate::compact::parts::Lookups;
+use super::{Recorder, Recording, Values, extreme_of};
+use crate::compact::parts::{Lookups, Part};
 use crate::compact::plan::{Signs, Way};
 use crate::node::Kind;
 
@@ -32,6 +32,14 @@ impl Recorder<'_> {
                 let digits = owned(self.part(*part)?).into_iter();
                 let codes = digits.map(|digits| circuit.integer_of_digits(digits, width));
                 Values::Codes(codes.collect::<Result<_, _>>()?)
+            }
+            Way::Extremes(part) => {
+                let digits = owned(self.part(*part)?).into_iter();
+                let codes = digits.map(|digits| circuit.integer_of_digits(digits, width));
+                let codes: Vec<FheUint> = codes.collect::<Result<_, _>>()?;
+                let order = self.plan.parts.get(*part).and_then(Part::order);
+                let order = order.ok_or(AnalyticsError::NoRows)?;
+                Values::Codes(vec![extreme_of(circuit, order, &codes)?])
             }
             Way::Groups(groups) => {
                 let each = Width::new(groups.bits)?;

@@ -10,6 +10,7 @@ mod counts;
 mod derived;
 mod encodings;
 mod evaluated;
+mod extremes;
 mod optional;
 mod pair;
 mod recordings;

@@ -16,6 +16,7 @@
 //! The crate `engine` evaluates these lookups, and the crate `oracle` predicts their noise.
 
 mod digits;
+mod extremes;
 mod sums;
 
 use alloc::vec::Vec;
@@ -25,6 +26,7 @@ use thiserror::Error;
 use super::BlockEncoding;
 
 pub use digits::{DigitLookup, DigitOutput, DigitPlan, Subtracted};
+pub use extremes::{ExtremeFunction, ExtremeLookup, ExtremePlan, ExtremeTerm};
 pub use sums::SumPlan;
 
 /// The multiple of a value's ciphertext in which a chunk of its bits is at the top of the torus.

@@ -23,6 +23,19 @@ pub struct CompactDigits {
 }
 
 impl CompactDigits {
+    /// The digits in the results of the lookups of a plan.
+    pub(super) fn new(plan: &DigitPlan, results: Vec<Vec<LweCiphertext<u64>>>) -> Self {
+        let bootstraps = plan.lookups().iter().zip(results);
+        let bootstraps = bootstraps.map(|(lookup, results)| {
+            let outputs = lookup.outputs.iter().copied();
+            outputs.zip(results).collect()
+        });
+        Self {
+            digit_count: plan.digit_count(),
+            bootstraps: bootstraps.collect(),
+        }
+    }
+
     /// The number of digits.
     pub fn digit_count(&self) -> usize {
         self.digit_count

@@ -102,20 +102,41 @@ impl Circuit {
     /// Returns whether the minimum and the maximum of two unsigned numbers of `digit_count` digits come sooner if their
     /// digits are compared one after the other.
     fn is_faster_in_sequence(&self, digit_count: usize) -> bool {
+        let [in_sequence, at_once] = self.times_of_min_max(digit_count, self.batch());
+        in_sequence < at_once
+    }
+
+    /// The times in which `pairs` pairs of unsigned numbers of `digit_count` digits have their minimum and maximum: by digits one
+    /// after the other, and by all digits at once.
+    fn times_of_min_max(&self, digit_count: usize, pairs: usize) -> [f64; 2] {
         let time = |levels: &[usize]| -> f64 {
-            let rounds = levels.iter().map(|jobs| jobs * self.batch());
+            let rounds = levels.iter().map(|jobs| jobs * pairs);
             rounds.map(|jobs| round_cost(jobs, self.threads())).sum()
         };
         let mut in_sequence = vec![1; digit_count];
-        in_sequence.push(digit_count - 1);
+        in_sequence.push(digit_count.saturating_sub(1));
         // The first lookup has two functions of a difference of digits.
-        if 2 * (2 * self.message_modulus() - 1) > self.block_modulus() {
-            in_sequence[0] = 2;
+        if 2 * (2 * self.message_modulus() - 1) > self.block_modulus()
+            && let Some(first) = in_sequence.first_mut()
+        {
+            *first = 2;
         }
         // Signs of all digits, then signs of groups of them, the weighted bit, and the products.
         let mut at_once = self.sign_levels(digit_count);
         at_once.extend([1, digit_count]);
-        time(&in_sequence) < time(&at_once)
+        [time(&in_sequence), time(&at_once)]
+    }
+
+    /// The time in which the minimum or the maximum of `count` unsigned numbers of `digit_count` digits is found.
+    pub(crate) fn time_of_extreme(&self, count: usize, digit_count: usize) -> f64 {
+        let mut left = count;
+        let mut time = 0.0;
+        while left > 1 {
+            let [in_sequence, at_once] = self.times_of_min_max(digit_count, left / 2);
+            time += in_sequence.min(at_once);
+            left = left.div_ceil(2);
+        }
+        time
     }
 
     /// The smaller and the larger of two unsigned numbers in digits whose differences a lookup can take.

@@ -1,6 +1,7 @@
 //! Compact values taken apart under real keys, against plain arithmetic.
 
 mod digits;
+mod extremes;
 mod signs;
 
 use tfhe_sbc_core::encoding::{BodyRounding, CompactEncoding};

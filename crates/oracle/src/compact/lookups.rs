@@ -39,21 +39,50 @@ pub fn view_failure(
     norm_squared: f64,
     interleaved_log2: u32,
 ) -> LookupFailure {
-    let pbs = PbsParameters::from(parameters);
-    let budget = NoiseBudget::new(&pbs);
-    let seen = noise.times(f64::exp2(f64::from(view.factor_log2)));
-    let coarser = f64::exp2(f64::from(2 * interleaved_log2));
-    let more = budget.pbs * norm_squared + budget.key_switch + budget.modulus_switch * coarser;
-    let t = DecisionHalfWidth(f64::exp2(-f64::from(view.half_width_log2())));
-    let offset = key_switch_offset_variance(&pbs);
-    LookupFailure {
-        total: seen.variance() + more,
-        log2_p_fail: seen.log2_p_fail(t, more, 0.0),
-        log2_p_fail_lopsided: seen.log2_p_fail(
-            t,
-            Variance(more.0 - offset.0),
-            LOPSIDED * offset.standard_deviation(),
-        ),
+    LookupNoise::new(parameters).failure(
+        DecisionHalfWidth(f64::exp2(-f64::from(view.half_width_log2()))),
+        noise.times(f64::exp2(f64::from(view.factor_log2))),
+        norm_squared,
+        interleaved_log2,
+    )
+}
+
+/// The noise that lookups have themselves, and that of their results.
+pub(super) struct LookupNoise {
+    budget: NoiseBudget,
+    offset: Variance,
+}
+
+impl LookupNoise {
+    pub(super) fn new(parameters: &Parameters) -> Self {
+        let pbs = PbsParameters::from(parameters);
+        Self {
+            budget: NoiseBudget::new(&pbs),
+            offset: key_switch_offset_variance(&pbs),
+        }
+    }
+
+    /// The noise and the failure probability of a lookup with this distance to its borders, of a phase with the noise
+    /// `seen` and that of bootstrap outputs whose squared weights sum to `norm_squared`.
+    pub(super) fn failure(
+        &self,
+        half_width: DecisionHalfWidth,
+        seen: CompactNoise,
+        norm_squared: f64,
+        interleaved_log2: u32,
+    ) -> LookupFailure {
+        let Self { budget, offset } = self;
+        let coarser = f64::exp2(f64::from(2 * interleaved_log2));
+        let more = budget.pbs * norm_squared + budget.key_switch + budget.modulus_switch * coarser;
+        LookupFailure {
+            total: seen.variance() + more,
+            log2_p_fail: seen.log2_p_fail(half_width, more, 0.0),
+            log2_p_fail_lopsided: seen.log2_p_fail(
+                half_width,
+                Variance(more.0 - offset.0),
+                LOPSIDED * offset.standard_deviation(),
+            ),
+        }
     }
 }
 

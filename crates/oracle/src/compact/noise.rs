@@ -94,6 +94,12 @@ pub enum SumRows {
 }
 
 impl CompactNoise {
+    /// No noise.
+    pub const NONE: Self = Self {
+        gaussian: Variance::ZERO,
+        rounding: Roundings::NONE,
+    };
+
     /// Returns the noise after the coefficients of the ciphertext, masks and bodies, were rounded to `bits` bits.
     #[must_use]
     pub fn cut(self, parameters: &Parameters, bits: u32) -> Self {

@@ -6,6 +6,7 @@
 
 mod compact;
 mod estimator;
+mod extremes;
 mod packing;
 mod parameter_file;
 mod published_sets;
