@@ -1,5 +1,7 @@
 //! The table of questions about a year of hourly readings of 10 bits: bootstraps, counted, and what recording them takes.
 
+mod long;
+
 use std::time::Instant;
 
 use tfhe_sbc_columns::{
@@ -187,6 +189,7 @@ pub(crate) fn rows() -> Result<Vec<Row>, BenchError> {
         slowest,
         "The longest time in which one of these questions is recorded and counted".to_owned(),
     ));
+    rows.push(long_columns(&server, &parameters)?);
     rows.push(figure(
         "year_depth_worst_of_sums",
         Unit::One,
@@ -194,6 +197,26 @@ pub(crate) fn rows() -> Result<Vec<Row>, BenchError> {
         "Bootstraps that follow one another in sums, means, counts and spreads, at most".to_owned(),
     ));
     Ok(rows)
+}
+
+/// The time to record questions about columns that are longer than a year's.
+fn long_columns(server: &Server, parameters: &Parameters) -> Result<Row, BenchError> {
+    let means = ReadingsMetadata {
+        rows: (0..long::ROWS).map(|row| row.to_string()).collect(),
+        ..year::metadata(parameters)?
+    };
+    let mut radix = means.clone();
+    for column in &mut radix.columns {
+        column.compact = None;
+    }
+    let (means, radix) = (server.describe(means), server.describe(radix));
+    long::row(
+        server,
+        [
+            ("a column made for means", &means),
+            ("radix blocks", &radix),
+        ],
+    )
 }
 
 /// The rows of a month.

@@ -1,0 +1,87 @@
+//! The time in which questions about 100,000 rows are recorded.
+
+use tfhe_sbc_columns::{Computable, Computed, Error, Number, Progress, Server, Table};
+
+use super::{EDGES, figure};
+use crate::error::BenchError;
+use crate::machine::processor_time;
+use crate::report::{Row, Unit};
+
+/// The number of rows.
+pub(super) const ROWS: usize = 100_000;
+
+/// A question, as the query language has it, and its parts.
+type Question = (&'static str, fn(&Number) -> Result<Vec<Computed>, Error>);
+
+/// Those about rows in their order, and those that reduce a column but for a sort.
+const QUESTIONS: [Question; 20] = [
+    ("rolling_sum(x, 24)", |x| {
+        Ok(x.rolling(24, None)?.sum()?.parts())
+    }),
+    ("rolling_sum(x, 24, 1)", |x| {
+        Ok(x.rolling(24, Some(1))?.sum()?.parts())
+    }),
+    ("rolling_mean(x, 24)", |x| {
+        Ok(x.rolling(24, None)?.mean()?.parts())
+    }),
+    ("rolling_mean(x, 8760)", |x| {
+        Ok(x.rolling(8760, None)?.mean()?.parts())
+    }),
+    ("rolling_min(x, 24)", |x| {
+        Ok(x.rolling(24, None)?.min()?.parts())
+    }),
+    ("rolling_max(x, 24)", |x| {
+        Ok(x.rolling(24, None)?.max()?.parts())
+    }),
+    ("rolling_max(x, 8760)", |x| {
+        Ok(x.rolling(8760, None)?.max()?.parts())
+    }),
+    ("cumsum(x)", |x| Ok(x.cumsum()?.parts())),
+    ("cummin(x)", |x| Ok(x.cummin()?.parts())),
+    ("cummax(x)", |x| Ok(x.cummax()?.parts())),
+    ("shift(x)", |x| Ok(x.shift(1)?.parts())),
+    ("diff(x)", |x| Ok(x.diff(1)?.parts())),
+    ("diff(x, -24)", |x| Ok(x.diff(-24)?.parts())),
+    ("mean(x)", |x| Ok(x.mean().parts())),
+    ("std(x)", |x| Ok(x.std().parts())),
+    ("max(x)", |x| Ok(x.max().parts())),
+    ("argmax(x)", |x| {
+        let (row, value) = x.arg_max();
+        Ok([row, value].iter().flat_map(Computable::parts).collect())
+    }),
+    ("count(x > 511)", |x| Ok(x.gt(511.0)?.count().parts())),
+    ("rows(x > 511)", |x| Ok(x.gt(511.0)?.parts())),
+    ("histogram of 10 bins", |x| {
+        Ok(x.histogram(&EDGES, true)?.parts())
+    }),
+];
+
+/// Records and counts all questions about the first columns of tables, which have names.
+pub(super) fn row(server: &Server, tables: [(&str, &Table); 2]) -> Result<Row, BenchError> {
+    let mut slowest = (0.0f64, String::new());
+    for (form, table) in tables {
+        let column = table.column("c10")?;
+        for (question, of) in QUESTIONS {
+            let begin = now()?;
+            server.cost(&of(column)?, &Progress::default())?;
+            let seconds = now()? - begin;
+            if seconds > slowest.0 {
+                slowest = (seconds, format!("{question} of {form}"));
+            }
+        }
+    }
+    let (seconds, question) = slowest;
+    Ok(figure(
+        "record_100k_s_worst",
+        Unit::Seconds,
+        seconds,
+        format!(
+            "The most processor time that one of {} questions about {ROWS} rows takes to be recorded and counted: {question}",
+            QUESTIONS.len(),
+        ),
+    ))
+}
+
+fn now() -> Result<f64, BenchError> {
+    processor_time().ok_or_else(|| BenchError::WrongAnswer("the processor time".to_owned()))
+}
