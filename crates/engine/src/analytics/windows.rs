@@ -8,6 +8,8 @@
 //! the rows before it in its group. This is a parallel prefix in the manner of Brent and Kung (*A regular layout for
 //! parallel adders*, 1982), whose nodes have more than two inputs.
 //!
+//! The sum of a long window of many rows is the difference of two of these, mod a power of two that it is below.
+//!
 //! **Extremes** go by blocks of `window` rows: a window is the end of one block and the beginning of the next, so that
 //! it takes one comparison once the extremes from the beginning of each block to each row, and from each row to its end, are known.
 //! That is van Herk's algorithm (*A fast algorithm for local minimum and maximum filters on rectangular and octagonal
@@ -79,13 +81,17 @@ impl Circuit {
         let window = window.min(rows);
         let mut sums = Vec::with_capacity(rows - first);
         if first + 1 < window {
-            let begun = self.prefix_sums(&column[..window], bits, 1)?;
+            let begun = self.prefix_sums(&column[..window], bits, 1, Width::MAX)?;
             sums.extend_from_slice(&begun[first..]);
         }
         let next = first + sums.len();
         if next < rows {
             let width = Width::new(bits + carry_bits(window))?;
-            sums.extend(self.full_windows(&column[next + 1 - window..], window, width)?);
+            let rows = &column[next + 1 - window..];
+            sums.extend(match self.is_faster_by_prefixes(rows.len(), window) {
+                true => self.differences_of_prefixes(rows, window, width)?,
+                false => self.full_windows(rows, window, width)?,
+            });
         }
         Ok(sums)
     }
@@ -149,15 +155,20 @@ impl Circuit {
         })
     }
 
-    /// The sums from the first of these sums of `each` rows of `bits` bits to every one of them.
+    /// The sums from the first of these sums of `each` rows of `bits` bits to every one of them, mod a power of two if they are
+    /// not below it.
     fn prefix_sums<'r>(
         &self,
         rows: &'r [FheUint],
         bits: u32,
         each: usize,
+        widest: Width,
     ) -> Result<Vec<FheUint>, AnalyticsError> {
         let group = self.addable();
-        let width = |count: usize| Width::new(bits + carry_bits(count.saturating_mul(each)));
+        let width = |count: usize| {
+            let bits = bits + carry_bits(count.saturating_mul(each));
+            Width::new(bits.min(widest.bits()))
+        };
         let befores = match rows.len() > group {
             false => Vec::new(),
             true => {
@@ -165,7 +176,7 @@ impl Circuit {
                 let totals = rows.chunks_exact(group).map(total);
                 let totals: Vec<Sum<'_>> = totals.collect::<Result<_, AnalyticsError>>()?;
                 let totals = self.propagated(totals.into_iter())?;
-                self.prefix_sums(&totals, bits, each * group)?
+                self.prefix_sums(&totals, bits, each * group, widest)?
             }
         };
         let terms = (0..rows.len()).map(|row| {
@@ -185,6 +196,52 @@ impl Circuit {
         self.propagated(terms.into_iter())
     }
 
+    /// Returns whether the sums of windows of `window` of `rows` rows take fewer bootstraps as differences of sums from the first
+    /// row, and the rows keep the threads so busy that nothing else counts.
+    fn is_faster_by_prefixes(&self, rows: usize, window: usize) -> bool {
+        /// Sums from the first row and their differences take about two propagations a row in the width of the result, and
+        /// windows that are made of shorter ones one for each of their lengths, in smaller widths.
+        const FEW: usize = 3;
+        let (_, propagations) = self.base_of_windows(window);
+        propagations > FEW && rows.saturating_mul(self.batch()) >= 64 * self.threads()
+    }
+
+    /// The sums of all windows of `window` rows, as differences of the sums from the first row.
+    fn differences_of_prefixes(
+        &self,
+        rows: &[FheUint],
+        window: usize,
+        width: Width,
+    ) -> Result<Vec<FheUint>, AnalyticsError> {
+        let bits = rows.first().map_or(0, |row| row.width().bits());
+        let prefixes = self.prefix_sums(rows, bits, 1, width)?;
+        let ends = prefixes.get(window - 1..).ok_or(AnalyticsError::NoRows)?;
+        self.side_by_side(ends.len(), |circuit| {
+            let difference = |(place, end): (usize, &FheUint)| {
+                let end = circuit.cast(end, width)?;
+                let Some(before) = place.checked_sub(1).and_then(|at| prefixes.get(at)) else {
+                    return Ok(end);
+                };
+                let sum = circuit.sub(&end, &circuit.cast(before, width)?)?;
+                Ok(circuit.propagate_unchecked(&sum))
+            };
+            ends.iter().enumerate().map(difference).collect()
+        })
+    }
+
+    /// The number of windows of one length that a window of the next length is made of, and the number of propagations of
+    /// carries that a window takes: one for each length, and one for as many terms as add up.
+    fn base_of_windows(&self, window: usize) -> (usize, usize) {
+        let most = self.addable();
+        let cost = |base: usize| {
+            let digits = digits_of(window, base);
+            let terms: usize = digits.iter().sum();
+            digits.len() + terms.saturating_sub(1) / (most - 1).max(1)
+        };
+        let bases = (2..=most).map(|base| (base, cost(base)));
+        bases.min_by_key(|(_, cost)| *cost).unwrap_or((2, cost(2)))
+    }
+
     /// The sums of all windows of `window` rows.
     fn full_windows(
         &self,
@@ -192,20 +249,8 @@ impl Circuit {
         window: usize,
         width: Width,
     ) -> Result<Vec<FheUint>, AnalyticsError> {
-        let most = self.addable();
-        let digits = |base: usize| {
-            let left = std::iter::successors(Some(window), |left| Some(left / base));
-            let left = left.take_while(|left| *left > 0);
-            left.map(|left| left % base).collect::<Vec<usize>>()
-        };
-        // A propagation a level, and one for as many terms as add up.
-        let cost = |base: &usize| {
-            let digits = digits(*base);
-            let terms: usize = digits.iter().sum();
-            digits.len() + terms.saturating_sub(1) / (most - 1).max(1)
-        };
-        let base = (2..=most).min_by_key(cost).unwrap_or(2);
-        let digits = digits(base);
+        let (base, _) = self.base_of_windows(window);
+        let digits = digits_of(window, base);
         let bits = rows.first().map_or(0, |row| row.width().bits());
         // The sums of `base`, `base²`, … rows from each row on.
         let mut levels: Vec<Vec<FheUint>> = Vec::with_capacity(digits.len());
@@ -343,6 +388,13 @@ impl Circuit {
         }
         Ok(found)
     }
+}
+
+/// The digits of a number, the least significant first.
+fn digits_of(number: usize, base: usize) -> Vec<usize> {
+    let left = std::iter::successors(Some(number), |left| Some(left / base));
+    let left = left.take_while(|left| *left > 0);
+    left.map(|left| left % base).collect()
 }
 
 /// The lengths of the lists that are scanned: of the blocks of a column from the beginning, and of all but the last from the end.

@@ -131,3 +131,27 @@ fn extremes_of_windows_take_three_comparisons_a_row() {
     }
     assert!(count(720, 2) / 720.0 < 9.1);
 }
+
+/// Sums of long windows of many rows take about as many bootstraps, however long the windows are.
+#[test]
+fn sums_of_long_windows_are_differences() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let raw: Vec<u64> = (0..400).map(|row| row * 37 + row * row * 5).collect();
+    pool.install(|| {
+        for set in [MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3] {
+            let circuit = Circuit::new(&set.validate().unwrap()).unwrap();
+            sums_agree(&circuit, 10, &raw, 168, 0);
+            sums_agree(&circuit, 7, &raw, 101, 230);
+        }
+        let circuit = Circuit::new(&MESSAGE_2_CARRY_2.validate().unwrap()).unwrap();
+        let width = Width::new(10).unwrap();
+        let column = (0..720).map(|row: u64| circuit.stand_in_integer(row % 1024, width));
+        let column: Vec<FheUint> = column.collect();
+        for window in [100, 168, 360] {
+            let sums = circuit.window_sums(&column, window, window - 1).unwrap();
+            let blocks: Vec<&Block> = sums.iter().flat_map(FheUint::blocks).collect();
+            let bootstraps = circuit.bootstrap_count(&blocks) as f64 / 720.0;
+            assert!(bootstraps < 30.0, "{window}: {bootstraps}");
+        }
+    });
+}
