@@ -5,16 +5,17 @@ mod program;
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use tfhe_sbc_core::encoding::chunks::{
     DigitLookup, DigitPlan, ExtremeLookup, ExtremePlan, ExtremeTerm, MAX_CHUNK_BITS,
 };
-use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::parameters::{ParameterFingerprint, Parameters};
 
 use self::number::{Number, torus};
 use self::program::{Comparison, Program, ends};
 use super::lookups::{LookupFailure, LookupNoise};
-use super::{CompactNoise, digit_plan};
+use super::{CompactNoise, Roundings, digit_plan};
 use crate::failure::DecisionHalfWidth;
 use crate::upload::TARGET_LOG2_P_FAIL;
 
@@ -22,7 +23,7 @@ use crate::upload::TARGET_LOG2_P_FAIL;
 const MAX_GAP: u32 = 8;
 
 /// An end of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extreme {
     /// The smallest value.
     Smallest,
@@ -79,7 +80,48 @@ fn results_norm_squared(lookup: &ExtremeLookup) -> f64 {
 /// of which fails with at most 2^-128. Returns `None` where no plan meets that, or there is no number to compare.
 ///
 /// All comparisons have chunks of the same lengths, from the lowest bit on that the numbers have there.
+///
+/// The search takes a tenth of a second and more. Its last results are kept, because a question about groups of rows asks for the same
+/// plan once for each.
 pub fn extreme_plan(
+    parameters: &Parameters,
+    widths: (u32, u32),
+    noise: CompactNoise,
+    group: (Extreme, u32),
+) -> Option<ExtremePlan> {
+    let Roundings {
+        largest,
+        squares,
+        sum,
+    } = noise.rounding;
+    let noise_bits = [noise.gaussian.0, largest, squares, sum].map(f64::to_bits);
+    let request = (parameters.fingerprint(), widths, noise_bits, group);
+    if let Some(known) = known_plans().get(&request) {
+        return known.clone();
+    }
+    let plan = search(parameters, widths, noise, group);
+    let mut known = known_plans();
+    if known.len() >= MAX_KNOWN {
+        known.clear();
+    }
+    known.insert(request, plan.clone());
+    plan
+}
+
+/// What determines a plan: parameters, the bits of a number and the clear bits above it, the noise, and the group.
+type Request = (ParameterFingerprint, (u32, u32), [u64; 4], (Extreme, u32));
+
+/// The most plans that are kept.
+const MAX_KNOWN: usize = 256;
+
+/// The plans that are kept.
+fn known_plans() -> MutexGuard<'static, HashMap<Request, Option<ExtremePlan>>> {
+    static KNOWN: LazyLock<Mutex<HashMap<Request, Option<ExtremePlan>>>> =
+        LazyLock::new(Mutex::default);
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn search(
     parameters: &Parameters,
     (bits, headroom): (u32, u32),
     noise: CompactNoise,
