@@ -30,7 +30,7 @@ const COLUMNS: &str = r#"[
   {"name": "temperature_c", "unit": "°C", "offset": -50.0, "scale": 0.1, "bits": 10},
   {"name": "humidity_pct", "unit": "%", "offset": 0.0, "scale": 1.0, "bits": 7},
   {"name": "pressure_hpa", "unit": "hPa", "offset": 850.0, "scale": 1.0, "bits": 8},
-  {"name": "illuminance_lx", "unit": "lx", "offset": 0.0, "scale": 1.0, "bits": 17}
+  {"name": "illuminance_lx", "unit": "lx", "offset": 0.0, "scale": 10.0, "bits": 14}
 ]"#;
 
 /// The rows of a day.
@@ -223,7 +223,7 @@ impl Place<'_> {
         ));
         let definitions: Vec<Definition> =
             serde_json::from_str(COLUMNS).map_err(GatewayError::internal)?;
-        let weather = weather()?;
+        let weather = weather(&definitions)?;
         let mut clear = String::from("device,time");
         for definition in &definitions {
             clear.push_str(&format!(",{}", definition.name));
@@ -286,11 +286,19 @@ fn encrypt(
         .map_err(GatewayError::internal)
 }
 
-/// The rows of the bundled readings, without their times.
-fn weather() -> Outcome<Vec<Vec<f64>>> {
+/// The rows of the bundled readings, without their times, in steps of the columns.
+fn weather(definitions: &[Definition]) -> Outcome<Vec<Vec<f64>>> {
     let rows = WEATHER.lines().skip(1).map(|line| {
-        let cells = line.split(',').skip(1);
-        cells.map(str::parse).collect::<Result<Vec<f64>, _>>()
+        let cells = line.split(',').skip(1).zip(definitions);
+        let cells = cells.map(|(cell, definition)| {
+            let value: f64 = cell.parse()?;
+            // Illuminance is finer than its column.
+            Ok(match definition.scale > 1.0 {
+                true => (value / definition.scale).round() * definition.scale,
+                false => value,
+            })
+        });
+        cells.collect::<Result<Vec<f64>, std::num::ParseFloatError>>()
     });
     rows.collect::<Result<_, _>>()
         .map_err(GatewayError::internal)
