@@ -127,6 +127,17 @@ pub(super) struct OwnSettings {
 }
 
 impl OwnSettings {
+    /// Returns the answer to a statement about what sessions remember. Statements are forgotten with their connection.
+    fn forgotten(statement: &Statement) -> Option<Response> {
+        let tag = match statement {
+            Statement::Deallocate { .. } => "DEALLOCATE",
+            Statement::Discard { .. } => "DISCARD",
+            Statement::Reset { .. } => "RESET",
+            _ => return None,
+        };
+        Some(Response::Execution(Tag::new(tag)))
+    }
+
     /// Returns the name and the value of a setting of the gateway.
     fn assignment(statement: &Statement) -> Option<(String, String)> {
         let Statement::Set(Set::SingleAssignment {
@@ -178,6 +189,9 @@ impl OwnSettings {
         statement: &Statement,
         context: &SessionContext,
     ) -> Option<PgWireResult<Response>> {
+        if let Some(response) = Self::forgotten(statement) {
+            return Some(Ok(response));
+        }
         let (name, value) = Self::assignment(statement)?;
         let set = self.set(context, &name, &value);
         let response = set.map(|()| Response::Execution(Tag::new("SET")));
@@ -202,7 +216,9 @@ impl QueryHook for OwnSettings {
         _: &SessionContext,
         _: &(dyn ClientInfo + Send + Sync),
     ) -> Option<PgWireResult<LogicalPlan>> {
-        Self::assignment(statement)?;
+        if Self::forgotten(statement).is_none() {
+            Self::assignment(statement)?;
+        }
         Some(Ok(LogicalPlan::EmptyRelation(EmptyRelation {
             produce_one_row: false,
             schema: Arc::new(DFSchema::empty()),

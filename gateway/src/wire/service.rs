@@ -24,7 +24,7 @@ pub(super) struct Service(pub(super) Arc<DfSessionService>);
 
 /// What ends the rows of a statement.
 struct Ends {
-    handle: Option<Arc<ConnectionHandle>>,
+    handle: Option<Arc<Arc<ConnectionHandle>>>,
     timeout: Option<Duration>,
 }
 

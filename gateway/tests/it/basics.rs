@@ -65,7 +65,7 @@ fn readings_are_those_that_were_sent() {
 fn readings_of_a_device_and_a_time_are_chosen() {
     let world = World::shared();
     let sql = "SELECT time, temperature_c FROM readings WHERE device = 'station-02' \
-               AND time >= '2026-11-17T06:00Z' AND time < '2026-11-17T09:00Z' ORDER BY time";
+               AND time >= '2026-11-17T06:00:00Z' AND time < '2026-11-17T09:00:00Z' ORDER BY time";
     let rows = world.gateway.rows(sql);
     let clear = world.clear();
     let clear: Vec<_> = clear
