@@ -2,6 +2,7 @@
 
 mod buckets;
 mod places;
+mod server;
 
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
@@ -11,6 +12,8 @@ pub(crate) use places::NEAREST_RANK;
 /// Adds the functions to a session.
 pub(crate) fn register(context: &SessionContext) {
     context.register_udf(ScalarUDF::from(buckets::TimeBucket::new()));
+    context.register_udf(server::version());
+    context.register_udf(server::current_setting());
     context.register_udaf(AggregateUDF::from(places::OfTime::first()));
     context.register_udaf(AggregateUDF::from(places::OfTime::last()));
     context.register_udaf(AggregateUDF::from(places::NearestRank::new()));

@@ -5,6 +5,7 @@ use std::error::Error;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion_postgres::pgwire::error::{ErrorInfo, PgWireError};
 
 use crate::error::{GatewayError, code};
@@ -17,6 +18,9 @@ pub(super) fn info(error: &(dyn Error + 'static)) -> ErrorInfo {
             let mut info = new(ours.code(), ours.to_string());
             info.hint = ours.hint().map(str::to_owned);
             return info;
+        }
+        if let Some(error) = error.downcast_ref::<ParserError>() {
+            return new("42601", format!("syntax error: {error}"));
         }
         if let Some(error) = error.downcast_ref::<DataFusionError>() {
             return of_datafusion(error);

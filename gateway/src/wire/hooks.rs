@@ -127,12 +127,18 @@ pub(super) struct OwnSettings {
 }
 
 impl OwnSettings {
-    /// Returns the answer to a statement about what sessions remember. Statements are forgotten with their connection.
+    /// Returns the answer to a statement about what sessions remember: prepared statements are forgotten with their connection, and there
+    /// is nothing to go back to.
     fn forgotten(statement: &Statement) -> Option<Response> {
         let tag = match statement {
             Statement::Deallocate { .. } => "DEALLOCATE",
             Statement::Discard { .. } => "DISCARD",
             Statement::Reset { .. } => "RESET",
+            Statement::Savepoint { .. } => "SAVEPOINT",
+            Statement::ReleaseSavepoint { .. } => "RELEASE",
+            Statement::Rollback {
+                savepoint: Some(_), ..
+            } => "ROLLBACK",
             _ => return None,
         };
         Some(Response::Execution(Tag::new(tag)))
