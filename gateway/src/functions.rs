@@ -14,6 +14,7 @@ pub(crate) fn register(context: &SessionContext) {
     context.register_udf(ScalarUDF::from(buckets::TimeBucket::new()));
     context.register_udf(server::version());
     context.register_udf(server::current_setting());
+    context.register_udf(server::to_regtype());
     context.register_udaf(AggregateUDF::from(places::OfTime::first()));
     context.register_udaf(AggregateUDF::from(places::OfTime::last()));
     context.register_udaf(AggregateUDF::from(places::NearestRank::new()));

@@ -26,6 +26,17 @@ pub(super) fn version() -> ScalarUDF {
     )
 }
 
+/// `to_regtype(name)`: no type, which is what clients that look for further types expect of a server without these.
+pub(super) fn to_regtype() -> ScalarUDF {
+    create_udf(
+        "to_regtype",
+        vec![DataType::Utf8],
+        DataType::Int32,
+        Volatility::Stable,
+        Arc::new(|_| Ok(ColumnarValue::Scalar(ScalarValue::Int32(None)))),
+    )
+}
+
 /// `current_setting(name)`: the settings that clients look at.
 pub(super) fn current_setting() -> ScalarUDF {
     create_udf(
