@@ -83,6 +83,17 @@ def place(connection: psycopg.Connection, sql: str) -> str:
     return " and ".join(places) or "lists"
 
 
+def bootstraps(where: str) -> int:
+    return sum(int(number.replace(",", "")) for number in re.findall(r"([\d,]+) bootstraps", where))
+
+
+def as_told(found: str, told: str) -> bool:
+    """Whether a statement is computed where the document says, with at most as many bootstraps."""
+    ours, most = bootstraps(found), bootstraps(told)
+    same = re.sub(r"[\d,]+ bootstraps", "", found) == re.sub(r"[\d,]+ bootstraps", "", told)
+    return same and ours <= most and (ours == 0) == (most == 0)
+
+
 def main(port: str, path: str, document: str, *options: str) -> int:
     with open(document, encoding="utf-8") as file:
         statements = STATEMENT.findall(file.read())
@@ -112,7 +123,7 @@ def main(port: str, path: str, document: str, *options: str) -> int:
                 wrong += 1
             if "--costs" in options:
                 print(f"{number}. {title}: {found}")
-            elif found != told:
+            elif not as_told(found, told):
                 print(f"{number}. {title}: computed by '{found}', not by '{told}'")
                 wrong += 1
     print(f"{len(statements)} statements, {wrong} wrong")
