@@ -59,7 +59,7 @@ impl<T: ProductTorus> Keys<T> {
 
     /// The key set of a server key that [`seeded_server_key`] made.
     pub(crate) fn of(seeded: &SeededServerKey<T>) -> Result<Self, BenchError> {
-        let secret = SecretKey::generate(seeded.parameters().clone(), &mut seeds_of_keys())?;
+        let secret = SecretKey::generate(*seeded.parameters(), &mut seeds_of_keys())?;
         Ok(Self::new(secret, seeded, Instant::now()))
     }
 
