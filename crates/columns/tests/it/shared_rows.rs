@@ -35,12 +35,13 @@ fn rows_in_common_are_looked_up_once() {
         let x = table.column("x").unwrap();
         let count = |asked: &[&dyn Computable]| bootstraps(&keys.server, asked);
         // The digits of a row: none are looked up in radix blocks.
-        let digits = count(&[&slice(x, 0..1).median().unwrap()]);
+        let digits = count(&[&slice(x, 0..1).max()]);
         assert_eq!(digits == 0, is_radix);
         let median = |rows| slice(x, rows).median().unwrap();
         let (first, second) = (median(0..3), median(1..4));
         let apart = count(&[&first]) + count(&[&second]);
-        assert_eq!(count(&[&first, &second]), apart - 2 * digits);
+        // Lookups of their circuits may be shared, too.
+        assert!(count(&[&first, &second]) <= apart - 2 * digits);
         // Its first two rows are the same.
         let moved = x.shift(1).unwrap().number().median().unwrap();
         assert!(count(&[&moved]) <= count(&[&x.median().unwrap()]) - digits);
