@@ -1,4 +1,4 @@
-//! What the server has stored: its uploads, their devices, and the definitions of their columns.
+//! A list of the uploads that the server stores, with their devices and the definitions of their columns.
 //!
 //! The gateway holds the list in memory and asks for what is new before each statement. Uploads that were removed are noticed when the
 //! whole list is read again.
@@ -62,7 +62,7 @@ pub(crate) struct TableColumn {
     pub(crate) unit: String,
 }
 
-/// What was stored at some moment.
+/// The uploads that the server stored when they were last listed.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
     /// The uploads, those that were stored first first.

@@ -1,4 +1,4 @@
-//! What the programs of a key owner have in common: the command-line program and the SQL gateway.
+//! Functions that both programs of a key owner use, the command-line program and the SQL gateway.
 //!
 //! [`seal`] makes a request of questions, with a device key or a public key of the key set. [`largest_result`] bounds the answer.
 //! [`each_upload`] reads the list of a server page by page, and [`presumed_labels`] says when the rows of a listed upload are

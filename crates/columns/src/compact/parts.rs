@@ -24,7 +24,7 @@ pub(crate) struct Part {
     /// For each value, the number of the part and the value there that is the same and found earlier; `None` of a value that is
     /// found for this part. Empty if all are.
     taken: Vec<Option<(usize, usize)>>,
-    /// Whether other parts take values from this one.
+    /// The blocks of its values are needed more than once: other parts take some of them, or several nodes ask for them.
     pub(crate) is_shared: bool,
 }
 

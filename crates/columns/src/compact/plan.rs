@@ -277,7 +277,7 @@ impl Planner<'_> {
         );
         let functions = vec![(linear, of.len())];
         let part = Part::new(functions, of.bits(), Lookups::Extremes(extremes?));
-        let is_same = |known: &Part| known.is_like(&part) && known.has_values_of(&part);
+        let is_same = |known: &Part| known.has_values_of(&part) && known.is_like(&part);
         let known = self.parts.iter().position(is_same);
         let number = match known {
             Some(known) => {

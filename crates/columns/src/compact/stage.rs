@@ -26,12 +26,12 @@ pub(crate) enum Stage {
 
 /// Results on ciphertexts.
 pub(crate) struct Computed {
-    /// What was found for each part. The circuit takes it.
+    /// The signs or digits of each part of the plan, until the circuit takes them.
     found: RefCell<Vec<Found>>,
     sums: HashMap<*const Node, Arc<CompactValues>>,
 }
 
-/// What was found for the values of a part.
+/// The signs or digits of the values of a part.
 enum Found {
     Signs(Vec<LweCiphertext<u64>>),
     Digits(Vec<CompactDigits>),

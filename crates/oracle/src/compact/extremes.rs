@@ -108,7 +108,7 @@ pub fn extreme_plan(
     plan
 }
 
-/// What determines a plan: parameters, the bits of a number and the clear bits above it, the noise, and the group.
+/// The arguments of the search: the parameters, the bits of a number and the clear bits above it, the noise, and the group.
 type Request = (ParameterFingerprint, (u32, u32), [u64; 4], (Extreme, u32));
 
 /// The most plans that are kept.

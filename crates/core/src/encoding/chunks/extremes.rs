@@ -57,7 +57,7 @@ pub struct ExtremeTerm {
 pub struct ExtremeFunction {
     /// The value for each number below the padding bit. It is negated where the padding bit is set.
     pub values: Vec<u64>,
-    /// What is added to the result.
+    /// A constant on the torus that is added to the result.
     pub offset: u64,
 }
 
