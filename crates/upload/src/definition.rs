@@ -20,7 +20,7 @@ use crate::readings::{Column, Compact};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Use {
-    /// Anything that takes radix blocks apart: extremes, sorts, products, look-ups.
+    /// Sorts, products, look-ups, and everything else that takes the digits of each row.
     Radix,
     /// The uses of compact codes.
     Compact(Profile),
