@@ -322,8 +322,12 @@ fn uploads_that_a_broker_could_forge_are_refused() {
     tfhe_sbc(directory, &provision).succeeded();
     let signer = directory.join("device-keys/moor-1.sign.pem");
     assert!(fs::read_to_string(&signer).unwrap().contains("PUBLIC KEY"));
+    // Soon after a message that the server was not there to hear, the agent has to ask again.
     let settings_file = directory.join("moor.toml");
     let signed = fs::read_to_string(&settings_file).unwrap();
+    let signed = signed.replacen("[server]\n", "[server]\ntimeout = \"4s\"\n", 1);
+    assert!(signed.contains("timeout"), "{signed}");
+    fs::write(&settings_file, &signed).unwrap();
     let options = [
         "--device-keys",
         "device-keys",
