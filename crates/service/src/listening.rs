@@ -94,7 +94,11 @@ pub(crate) async fn publish(
     let payload = serde_json::to_vec(answer).unwrap_or_default();
     let id = connection.id();
     let (topic, payload) = (topic.as_str(), payload.as_slice());
-    connection
-        .send(Outgoing::Publish { topic, payload, id })
-        .await
+    let message = Outgoing::Publish {
+        topic,
+        payload,
+        id,
+        retain: false,
+    };
+    connection.send(message).await
 }

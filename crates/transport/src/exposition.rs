@@ -48,6 +48,30 @@ impl Exposition {
         }
     }
 
+    /// Adds a metric with a value for each set of labels, each a name and a value.
+    pub fn add_series<'a, V: Display>(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        help: &str,
+        series: impl IntoIterator<Item = (&'a [(String, String)], V)>,
+    ) {
+        self.describe(name, kind, help);
+        for (labels, value) in series {
+            self.text.push_str(name);
+            for (place, (label, of)) in labels.iter().enumerate() {
+                self.text.push(if place == 0 { '{' } else { ',' });
+                let of = of.replace('\\', "\\\\");
+                let of = of.replace('"', "\\\"").replace('\n', "\\n");
+                let _ = write!(self.text, "{label}=\"{of}\"");
+            }
+            if !labels.is_empty() {
+                self.text.push('}');
+            }
+            let _ = writeln!(self.text, " {value}");
+        }
+    }
+
     /// Returns the text.
     pub fn into_text(self) -> String {
         self.text
@@ -77,6 +101,20 @@ mod tests {
             "# HELP rows_total Rows read.\n# TYPE rows_total counter\nrows_total 7\n\
              # HELP lost Rows lost.\n# TYPE lost gauge\n\
              lost{reason=\"full\"} 1\nlost{reason=\"late\"} 0\n"
+        );
+    }
+
+    #[test]
+    fn labels_of_any_text_are_escaped() {
+        let mut page = Exposition::default();
+        let label = |name: &str, of: &str| (name.to_owned(), of.to_owned());
+        let labels = [label("device", "a\\\"b\n"), label("room", "9")];
+        let series = [(&labels[..], 1.5), (&[], 2.0)];
+        page.add_series("mean", Kind::Gauge, "Means.", series);
+        assert_eq!(
+            page.into_text(),
+            "# HELP mean Means.\n# TYPE mean gauge\n\
+             mean{device=\"a\\\\\\\"b\\n\",room=\"9\"} 1.5\nmean 2\n"
         );
     }
 }

@@ -148,7 +148,12 @@ impl Mqtt {
             {
                 let id = connection.id();
                 let payload = payload.as_slice();
-                let message = Outgoing::Publish { topic, payload, id };
+                let message = Outgoing::Publish {
+                    topic,
+                    payload,
+                    id,
+                    retain: false,
+                };
                 connection.send(message).await?;
                 published += 1;
                 unacknowledged += 1;

@@ -140,6 +140,7 @@ async fn backlog(uploads: Vec<Vec<u8>>) -> (String, tokio::task::JoinHandle<usiz
                     topic: &topic,
                     payload: &payload,
                     id: 1,
+                    retain: false,
                 };
                 bytes.extend(packet.to_bytes());
             }

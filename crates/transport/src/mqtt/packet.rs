@@ -25,6 +25,8 @@ pub enum Outgoing<'a> {
         payload: &'a [u8],
         /// Its number, not 0.
         id: u16,
+        /// Whether the broker keeps the message for those who subscribe later, in place of the topic's last one.
+        retain: bool,
     },
     /// Acknowledges a message.
     PubAck {
@@ -109,11 +111,16 @@ impl Outgoing<'_> {
                 }
                 0x10
             }
-            Self::Publish { topic, payload, id } => {
+            Self::Publish {
+                topic,
+                payload,
+                id,
+                retain,
+            } => {
                 text(&mut body, topic);
                 body.extend_from_slice(&id.to_be_bytes());
                 body.extend_from_slice(payload);
-                0x32
+                0x32 | u8::from(retain)
             }
             Self::PubAck { id } => {
                 body.extend_from_slice(&id.to_be_bytes());
@@ -326,6 +333,7 @@ mod tests {
                 topic: "a/b",
                 payload: &payload,
                 id: 9,
+                retain: false,
             };
             let mut bytes = message.to_bytes();
             assert!(bytes.len() <= len + publish_overhead("a/b"));
@@ -344,6 +352,21 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_message_that_is_kept_differs_in_its_lowest_bit() {
+        let message = |retain| {
+            let message = Outgoing::Publish {
+                topic: "t",
+                payload: b"x",
+                id: 1,
+                retain,
+            };
+            message.to_bytes()
+        };
+        assert_eq!(message(false), b"\x32\x06\0\x01t\0\x01x");
+        assert_eq!(message(true), b"\x33\x06\0\x01t\0\x01x");
     }
 
     #[test]
@@ -377,6 +400,7 @@ mod tests {
             topic,
             payload: &payload,
             id: 300,
+            retain: false,
         };
         let bytes = packet.to_bytes();
         assert_eq!(
