@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 
 use crate::error::{GatewayError, Outcome, code};
 use crate::journal::now;
-use crate::options::{Demo, Keys, Serve, Server};
+use crate::options::{Demo, Keys, Serve, Server, Shown};
 use crate::predicates::DAY;
 
 /// A year of hourly weather readings.
@@ -92,14 +92,16 @@ pub(crate) fn prepare(demo: Demo) -> Outcome<(ServerProcess, Serve)> {
         std::fs::write(directory.join("ready"), "").map_err(GatewayError::internal)?;
     }
     let mut serving = demo.serving;
-    if serving.cache.is_relative() {
-        serving.cache = directory.join(&serving.cache);
+    if serving.asking.cache.is_relative() {
+        serving.asking.cache = directory.join(&serving.asking.cache);
     }
     let serve = Serve {
         server: Server {
             to: server.url.clone(),
-            tls: directory.join("tls"),
-            identity: "owner".to_owned(),
+            shown: Shown {
+                tls: directory.join("tls"),
+                identity: "owner".to_owned(),
+            },
         },
         keys: Keys {
             key: directory.join("keys/secret.tsbc"),

@@ -10,8 +10,11 @@
 //! - [`pushdown`] recognises aggregates that the server can compute, and [`predicates`] the filters.
 //! - [`cache`] keeps answers, [`journal`] the questions that were asked.
 //! - [`wire`] is the protocol, with its errors.
+//! - [`answers`] asks statements of the gateway's own: for [`page`], which a browser shows, and for [`watch`], which sends answers where
+//!   people look.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod cache;
 mod catalogue;
 mod demo;
@@ -21,12 +24,14 @@ mod hardening;
 mod journal;
 mod options;
 mod owner;
+mod page;
 mod predicates;
 mod pushdown;
 mod serve;
 mod session;
 mod settings;
 mod tables;
+mod watch;
 mod wire;
 
 use std::process::ExitCode;

@@ -1,12 +1,14 @@
 //! The program's arguments.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use tfhe_sbc_upload::moments::Moment;
+use tfhe_sbc_upload::moments::{Moment, parse_duration};
 
 use crate::error::{GatewayError, Outcome, code};
+use crate::watch::Target;
 
 /// SQL over encrypted readings, for the key owner: PostgreSQL's protocol in, questions to a server that computes on ciphertexts,
 /// decrypted rows out.
@@ -23,6 +25,8 @@ pub(crate) enum Task {
     Serve(Box<Serve>),
     /// Start a server with sample devices and a week of weather readings, and serve SQL in front of it
     Demo(Box<Demo>),
+    /// Ask a statement again and again, and send the decrypted answers where people look
+    Watch(Box<Watch>),
 }
 
 /// Serves SQL. Prints `listening on ADDRESS` when it is ready.
@@ -44,13 +48,23 @@ pub(crate) struct Serve {
 pub(crate) struct Serving {
     #[command(flatten)]
     pub(crate) listening: Listening,
-    /// Refuse statements that need decrypted readings: only aggregates, which the server computes, are decrypted
-    #[arg(long)]
-    pub(crate) aggregates_only: bool,
     /// Let clients say `SET tfhe_sbc.clear_constants = on`: the server then sees the constants of their conditions, and its answers
     /// take fewer bootstraps
     #[arg(long)]
     pub(crate) allow_clear_constants: bool,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+    /// End when the standard input ends, for programs that start this one
+    #[arg(long, hide = true)]
+    pub(crate) until_stdin_ends: bool,
+}
+
+/// What statements may do and use.
+#[derive(Args)]
+pub(crate) struct Asking {
+    /// Refuse statements that need decrypted readings: only aggregates, which the server computes, are decrypted
+    #[arg(long)]
+    pub(crate) aggregates_only: bool,
     /// The directory in which answers are kept, encrypted under a key that follows from the secret key
     #[arg(long, value_name = "DIRECTORY", default_value = "gateway-cache")]
     pub(crate) cache: PathBuf,
@@ -60,6 +74,62 @@ pub(crate) struct Serving {
     /// A table of your own for joins: a CSV or Parquet file. May be repeated
     #[arg(long = "table", value_name = "NAME=FILE", value_parser = table)]
     pub(crate) tables: Vec<(String, PathBuf)>,
+}
+
+/// Asks a statement again and again, and sends the decrypted answers where people look: to MQTT, Prometheus, InfluxDB, files or a
+/// webhook. Columns of text are labels, columns of numbers are values.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tfhe-sbc-gateway watch \"SELECT device, avg(temperature_c) FROM readings WHERE time > now() - interval '1 hour' GROUP BY device\" --every 1h --to mqtt://localhost/greenhouse --home-assistant\n  tfhe-sbc-gateway watch \"SELECT device, max(humidity_pct) FROM readings WHERE time > now() - interval '1 day' GROUP BY device\" --every 1d --when \"max > 90\" --to https://example.org/alerts\n  tfhe-sbc-gateway watch \"SELECT avg(temperature_c) FROM readings\" --once"
+)]
+pub(crate) struct Watch {
+    /// The statement, a SELECT
+    #[arg(value_name = "SQL")]
+    pub(crate) sql: String,
+    /// The time between two answers
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = period)]
+    pub(crate) every: Duration,
+    /// Ask once, for programs such as cron; the program fails if an answer cannot be delivered
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Where answers go: mqtt://HOST/TOPIC, mqtts://HOST/TOPIC, prometheus://127.0.0.1:PORT, influx+http://HOST:8086/DATABASE,
+    /// influx+https://…, FILE.csv, FILE.parquet, a webhook's https://… or http://…, or - for lines of JSON. May be repeated
+    #[arg(long = "to", value_name = "TARGET", default_value = "-")]
+    pub(crate) targets: Vec<Target>,
+    /// Send only the rows that meet a condition on the answer's columns, such as 'avg > 30'
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) when: Option<String>,
+    /// The name of what is watched: of the measurement in InfluxDB, of the metrics in Prometheus, of the device in Home Assistant
+    #[arg(long, default_value = "readings", value_parser = name)]
+    pub(crate) name: String,
+    /// Announce the values to Home Assistant over MQTT
+    #[arg(long)]
+    pub(crate) home_assistant: bool,
+    /// A file with USER:PASSWORD for the MQTT broker
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mqtt_login: Option<PathBuf>,
+    /// The certificate of the authority that the broker's certificate is of; without it, the broker is shown the certificate of
+    /// --identity, and has one of the same authority
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mqtt_ca: Option<PathBuf>,
+    /// A file with USER:PASSWORD or a token for InfluxDB
+    #[arg(long, value_name = "FILE")]
+    pub(crate) influx_login: Option<PathBuf>,
+    /// A file with the value of the webhook's header `Authorization`, such as `Bearer …`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) webhook_login: Option<PathBuf>,
+    /// The most bootstraps of an answer; 0 leaves the limit to the server
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) max_bootstraps: u64,
+    /// The server that has the readings
+    #[arg(long, value_name = "URL", default_value = "https://localhost:8443")]
+    pub(crate) server: String,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
+    #[command(flatten)]
+    pub(crate) keys: Keys,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
     /// End when the standard input ends, for programs that start this one
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
@@ -97,6 +167,13 @@ pub(crate) struct Server {
     /// The server that has the readings
     #[arg(long, default_value = "https://localhost:8443")]
     pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
+}
+
+/// The certificate that the server is shown.
+#[derive(Args)]
+pub(crate) struct Shown {
     /// The directory with ca.pem and the owner's certificate and key
     #[arg(long, default_value = "tls")]
     pub(crate) tls: PathBuf,
@@ -134,16 +211,23 @@ pub(crate) struct Listening {
     /// The certificate's private key in PEM
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub(crate) private_key: Option<PathBuf>,
+    /// The address of the gateway's page, for a browser on this machine. It asks for the password of --password-file, with any user
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5480")]
+    pub(crate) page: SocketAddr,
+    /// Have no page
+    #[arg(long, conflicts_with = "page")]
+    pub(crate) no_page: bool,
 }
 
 impl Listening {
     /// Refuses to be open to other machines without a password and TLS.
     pub(crate) fn check(&self) -> Outcome<()> {
-        let is_local = match self.listen.ip() {
-            IpAddr::V4(address) => address.is_loopback(),
-            IpAddr::V6(address) => address.is_loopback(),
-        };
-        if is_local || (self.password_file.is_some() && self.certificate.is_some()) {
+        if !self.no_page {
+            local(self.page, "the page")?;
+        }
+        if self.listen.ip().is_loopback()
+            || (self.password_file.is_some() && self.certificate.is_some())
+        {
             return Ok(());
         }
         let error = GatewayError::new(
@@ -156,6 +240,35 @@ impl Listening {
         Err(error.advise(
             "give --password-file, --certificate and --private-key, or listen on 127.0.0.1",
         ))
+    }
+}
+
+/// Refuses an address that other machines can reach, of `what` that shows decrypted answers.
+pub(crate) fn local(address: SocketAddr, what: &str) -> Outcome<()> {
+    if address.ip().is_loopback() {
+        return Ok(());
+    }
+    let message =
+        format_args!("{what} would show decrypted answers to other machines at {address}");
+    let error = GatewayError::new(code::CONFIGURATION, message);
+    Err(error.advise("give an address of this machine, such as 127.0.0.1:0"))
+}
+
+/// Reads the time between two answers: a second at least.
+fn period(text: &str) -> Result<Duration, String> {
+    let period = parse_duration(text).filter(|period| *period >= Duration::from_secs(1));
+    period.ok_or_else(|| "write a number and a unit, like 30s, 5m, 1h or 1d".to_owned())
+}
+
+/// Reads a name that can be part of a metric's name and of a topic.
+fn name(text: &str) -> Result<String, String> {
+    let is_name = text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match is_name {
+        true => Ok(text.to_owned()),
+        false => Err("a name is of letters, digits and underscores".to_owned()),
     }
 }
 

@@ -25,7 +25,7 @@ use zeroize::Zeroizing;
 
 use crate::cache::Cache;
 use crate::error::{GatewayError, Outcome, code};
-use crate::options::{Keys, Server};
+use crate::options::{Keys, Shown};
 
 /// The most idle connections that are kept.
 const IDLE: usize = 8;
@@ -73,8 +73,8 @@ fn configuration(path: &Path, error: impl std::fmt::Display) -> GatewayError {
 }
 
 impl Owner {
-    /// Reads the keys, once, and the certificate. Connects to the server.
-    pub(crate) fn open(keys: &Keys, server: &Server) -> Outcome<Self> {
+    /// Reads the keys, once, and the certificate that the server is shown. Connects to the server at `url`.
+    pub(crate) fn open(keys: &Keys, url: &str, shown: &Shown) -> Outcome<Self> {
         let secret = SecretKey::from_bytes(&read(&keys.key)?)
             .map_err(|error| configuration(&keys.key, error))?;
         let session = DeviceSession::new(read(&keys.device_key)?, MemoryPlan::recommended());
@@ -91,7 +91,7 @@ impl Owner {
         let given = keys.device_keys.as_deref();
         let devices = device_keys_at_hand(secret.parameters(), secret.fingerprint(), given);
         let devices = devices.map_err(|error| GatewayError::new(code::CONFIGURATION, error))?;
-        let identity = Identity::in_directory(&server.tls, &server.identity);
+        let identity = Identity::in_directory(&shown.tls, &shown.identity);
         let identity = identity.map_err(|error| {
             GatewayError::new(
                 code::CONFIGURATION,
@@ -104,7 +104,7 @@ impl Owner {
             devices,
             device_keys: device_keys_directory(given).map(Path::to_owned),
             session: Mutex::new(session),
-            url: server.to.clone(),
+            url: url.to_owned(),
             identity,
             idle: Mutex::default(),
         };

@@ -1,6 +1,7 @@
 //! The running gateway.
 
 use std::io::{Read, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,9 +14,9 @@ use crate::cache::Cache;
 use crate::catalogue::Catalogue;
 use crate::error::{GatewayError, Outcome, code};
 use crate::journal::Journal;
-use crate::options::{Arguments, Serve, Task};
+use crate::options::{Arguments, Asking, Keys, Serve, Server, Shown, Task};
 use crate::owner::Owner;
-use crate::{demo, session, wire};
+use crate::{demo, page, session, watch, wire};
 
 /// The most questions that are asked at the same time: a server's queue has room for 8.
 const TURNS: usize = 4;
@@ -34,10 +35,40 @@ pub(crate) struct Gateway {
     pub(crate) tables: Vec<(String, Arc<dyn TableProvider>)>,
 }
 
+impl Gateway {
+    /// Reads the keys, connects to the server at `url` and opens the cache.
+    pub(crate) async fn open(
+        url: &str,
+        shown: &Shown,
+        keys: &Keys,
+        asking: &Asking,
+    ) -> Outcome<Arc<Self>> {
+        let tables = own_tables(&asking.tables).await?;
+        // The client of the server waits in a runtime of its own.
+        let (owner, catalogue, cache) = tokio::task::block_in_place(|| -> Outcome<_> {
+            let owner = Arc::new(Owner::open(keys, url, shown)?);
+            let catalogue = Catalogue::open(Arc::clone(&owner))?;
+            let directory = (!asking.no_cache).then_some(&*asking.cache);
+            let cache = owner.cache(directory)?;
+            Ok((owner, catalogue, cache))
+        })?;
+        Ok(Arc::new(Self {
+            owner,
+            catalogue,
+            journal: Journal::default(),
+            cache,
+            turns: Semaphore::new(TURNS),
+            aggregates_only: asking.aggregates_only,
+            tables,
+        }))
+    }
+}
+
 /// Runs the program.
 pub(crate) fn run(arguments: Arguments) -> Outcome<()> {
     match arguments.task {
         Task::Serve(arguments) => serve(&arguments),
+        Task::Watch(arguments) => block_on(watch::run(&arguments)),
         Task::Demo(arguments) => {
             arguments.serving.listening.check()?;
             // The server ends after the gateway.
@@ -49,51 +80,73 @@ pub(crate) fn run(arguments: Arguments) -> Outcome<()> {
 
 fn serve(arguments: &Serve) -> Outcome<()> {
     let serving = &arguments.serving;
-    serving.listening.check()?;
-    let owner = Arc::new(Owner::open(&arguments.keys, &arguments.server)?);
-    let catalogue = Catalogue::open(Arc::clone(&owner))?;
-    let directory = (!serving.no_cache).then_some(&*serving.cache);
-    let cache = owner.cache(directory)?;
+    let listening = &serving.listening;
+    listening.check()?;
+    block_on(async {
+        let Server { to, shown } = &arguments.server;
+        let gateway = Gateway::open(to, shown, &arguments.keys, &serving.asking).await?;
+        let context = session::base(&gateway)?;
+        let door = wire::Door::open(listening)?;
+        let (listener, address) = listen(listening.listen, "--listen").await?;
+        let mut stdout = std::io::stdout();
+        let _ = writeln!(stdout, "listening on {address}");
+        let page = match listening.no_page {
+            true => None,
+            false => {
+                let (listener, address) = listen(listening.page, "--page").await?;
+                let _ = writeln!(stdout, "page at http://{address}");
+                Some(page::Page::new(
+                    context.clone(),
+                    listener,
+                    address,
+                    door.password(),
+                ))
+            }
+        };
+        let _ = stdout.flush();
+        let paged = async {
+            match page {
+                Some(page) => page.serve().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            served = wire::serve(listener, door, context, serving.allow_clear_constants) => served,
+            paged = paged => paged,
+            () = ended(serving.until_stdin_ends) => Ok(()),
+        }
+    })
+}
+
+/// Runs the program's future. Threads that wait for the server or for a client are not waited for. The keys are zeroized when the last
+/// of them is gone.
+fn block_on(future: impl Future<Output = Outcome<()>>) -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(GatewayError::internal)?;
-    let served = runtime.block_on(async {
-        let gateway = Gateway {
-            owner,
-            catalogue,
-            journal: Journal::default(),
-            cache,
-            turns: Semaphore::new(TURNS),
-            aggregates_only: serving.aggregates_only,
-            tables: own_tables(&serving.tables).await?,
-        };
-        let gateway = Arc::new(gateway);
-        let context = session::base(&gateway)?;
-        let door = wire::Door::open(&serving.listening)?;
-        let listener = TcpListener::bind(serving.listening.listen).await;
-        let listener = listener.map_err(|error| {
-            GatewayError::new(
-                code::CONFIGURATION,
-                format_args!("cannot listen on {}: {error}", serving.listening.listen),
-            )
-            .advise("choose another address with --listen")
-        })?;
-        let address = listener.local_addr().map_err(GatewayError::internal)?;
-        let mut stdout = std::io::stdout();
-        let _ = writeln!(stdout, "listening on {address}").and_then(|()| stdout.flush());
-        tokio::select! {
-            served = wire::serve(listener, door, context, serving.allow_clear_constants) => served,
-            () = ended(serving.until_stdin_ends) => Ok(()),
-        }
-    });
-    // Threads that wait for the server or for a client are not waited for. The keys are zeroized when the last of them is gone.
+    let done = runtime.block_on(future);
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
-    served
+    done
+}
+
+/// Listens on an address, which `option` chose. Returns it with the port that was taken.
+pub(crate) async fn listen(
+    address: SocketAddr,
+    option: &str,
+) -> Outcome<(TcpListener, SocketAddr)> {
+    let refused = |error| {
+        let message = format_args!("cannot listen on {address}: {error}");
+        GatewayError::new(code::CONFIGURATION, message)
+            .advise(format_args!("choose another address with {option}"))
+    };
+    let listener = TcpListener::bind(address).await.map_err(refused)?;
+    let bound = listener.local_addr().map_err(GatewayError::internal)?;
+    Ok((listener, bound))
 }
 
 /// Waits until the program is told to end.
-async fn ended(with_stdin: bool) {
+pub(crate) async fn ended(with_stdin: bool) {
     let stdin = async {
         match with_stdin {
             true => {

@@ -1,7 +1,7 @@
 //! What SQL sees: a schema whose tables are those of the catalogue at the moment in which a statement is planned.
 
 mod lists;
-mod readings;
+pub(crate) mod readings;
 
 use std::fmt;
 use std::sync::Arc;

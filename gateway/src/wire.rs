@@ -1,6 +1,6 @@
 //! PostgreSQL's protocol: connections, and who may have one.
 
-mod errors;
+pub(crate) mod errors;
 mod handlers;
 mod hooks;
 mod service;
@@ -69,6 +69,11 @@ impl Door {
             acceptor,
             certificate,
         })
+    }
+
+    /// The password that clients have to know, if there is one.
+    pub(crate) fn password(&self) -> Option<Arc<Zeroizing<String>>> {
+        self.password.clone()
     }
 }
 

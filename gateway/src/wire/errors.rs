@@ -11,7 +11,7 @@ use datafusion_postgres::pgwire::error::{ErrorInfo, PgWireError};
 use crate::error::{GatewayError, code};
 
 /// Returns the error that a client sees.
-pub(super) fn info(error: &(dyn Error + 'static)) -> ErrorInfo {
+pub(crate) fn info(error: &(dyn Error + 'static)) -> ErrorInfo {
     let mut at = Some(error);
     while let Some(error) = at {
         if let Some(ours) = error.downcast_ref::<GatewayError>() {
@@ -28,6 +28,22 @@ pub(super) fn info(error: &(dyn Error + 'static)) -> ErrorInfo {
         at = error.source();
     }
     new(code::INTERNAL, error.to_string())
+}
+
+/// Returns an error as one of the gateway's own, for those who are no client of the protocol.
+pub(crate) fn plain(error: &(dyn Error + 'static)) -> GatewayError {
+    let info = info(error);
+    let code = match info.code.as_str() {
+        code::CONNECTION => code::CONNECTION,
+        code::NOT_CONNECTED => code::NOT_CONNECTED,
+        code::INTERNAL => code::INTERNAL,
+        _ => code::DATA,
+    };
+    let plain = GatewayError::new(code, info.message);
+    match info.hint {
+        Some(hint) => plain.advise(hint),
+        None => plain,
+    }
 }
 
 fn new(code: &str, message: String) -> ErrorInfo {

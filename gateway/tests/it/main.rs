@@ -8,6 +8,8 @@
 mod basics;
 mod clients;
 mod dashboard;
+mod page;
 mod pushed;
 mod refusals;
+mod watch;
 mod world;

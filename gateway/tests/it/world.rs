@@ -32,6 +32,8 @@ pub(crate) fn program() -> PathBuf {
 pub(crate) struct Gateway {
     child: Child,
     pub(crate) address: String,
+    /// The address of its page.
+    pub(crate) page: String,
 }
 
 impl Drop for Gateway {
@@ -52,16 +54,23 @@ impl Gateway {
     fn started(mut command: Command) -> Self {
         let mut child = command
             .args(["--until-stdin-ends", "--listen", "127.0.0.1:0"])
+            .args(["--page", "127.0.0.1:0"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        stdout.read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on ");
-        let address = address.expect("the gateway starts").to_owned();
-        Self { child, address }
+        let mut stdout = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut said = |beginning: &str| {
+            let line = stdout.next().expect("the gateway starts").unwrap();
+            let end = line.strip_prefix(beginning);
+            end.unwrap_or_else(|| panic!("{line}")).to_owned()
+        };
+        let (address, page) = (said("listening on "), said("page at http://"));
+        Self {
+            child,
+            address,
+            page,
+        }
     }
 
     pub(crate) fn port(&self) -> &str {
@@ -231,6 +240,17 @@ impl World {
             command.arg("--no-cache");
         }
         command.stdin(Stdio::null());
+        command
+    }
+
+    /// A command that watches a statement about the same server's readings.
+    pub(crate) fn watch(&self, sql: &str, options: &[&str]) -> Command {
+        let mut command = Command::new(GATEWAY);
+        command
+            .current_dir(self.path())
+            .args(["watch", sql, "--no-cache", "--server", &self.url()])
+            .args(options)
+            .stdin(Stdio::null());
         command
     }
 
