@@ -72,10 +72,10 @@ def test_sums_and_columns_of_many_readings(keys, server):
     total = server.load(box).sum()
     assert keys.secret.decrypt(total) == readings.sum()
     # So many readings by themselves are more blocks than one evaluation may load.
-    boxes = [box] * 80
+    boxes = [box] * 400
     with pytest.raises(ts.TfheSbcError, match="slices"):
         server.load(boxes).max().compute()
-    assert len(server.load(boxes)) == 16000
+    assert len(server.load(boxes)) == 80_000
 
 
 def test_an_encrypted_threshold(keys, server, column):

@@ -1,12 +1,14 @@
-//! `cargo xtask python`: installs the Python packages as users do, into an environment of their own, and
-//! runs their tests.
+//! `cargo xtask python`: installs the Python packages into an environment of their own, and runs their tests.
+//! `cargo xtask wheels` builds and installs them as users do.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::failure::{Failure, succeed};
+use crate::failure::{Failure, output, succeed};
 use crate::venv;
-use crate::workspace::{PROFILE, absolute, build_program, built_folder, root, step, target_folder};
+use crate::workspace::{
+    PROFILE, absolute, build_program, built_folder, cargo, copy_folder, root, step, target_folder,
+};
 
 /// The largest size of the client's wheel, in KiB.
 const MOST_OF_THE_CLIENT: u64 = 700;
@@ -50,13 +52,46 @@ impl Environment {
         command
     }
 
+    /// Installs what the package needs, and the package beside it.
+    ///
+    /// The extension is built with the rest of the workspace. maturin would build all its dependencies once more, with the features
+    /// that it needs alone; `cargo xtask wheels` has it do so.
     fn install(&self) -> Result<(), Failure> {
-        venv::create(&self.work)?;
-        let package = format!("{}[test,ray,notebooks]", self.sources.display());
+        let python = venv::create(&self.work)?;
+        let needed = output("the packages that are needed", &mut self.needed(&python))?;
         let mut pip = self.program("pip");
-        pip.args(["install", "--quiet", &package]);
-        pip.arg(format!("--config-settings=build-args=--profile {PROFILE}"));
-        succeed("pip install", &mut pip)
+        pip.args(["install", "--quiet"]).args(needed.lines());
+        succeed("pip install", &mut pip)?;
+        let extension = build_extension()?;
+        let mut site = Command::new(&python);
+        let site = output(
+            "the folder of packages",
+            site.args([
+                "-c",
+                "import sysconfig; print(sysconfig.get_path('purelib'))",
+            ]),
+        )?;
+        let package = Path::new(site.trim()).join("tfhe_sbc");
+        let _ = std::fs::remove_dir_all(&package);
+        copy_folder(&self.sources.join("tfhe_sbc"), &package)?;
+        let installed = package.join("_native.abi3.so");
+        std::fs::copy(&extension, &installed)
+            .map(drop)
+            .map_err(|error| Failure(format!("{}: {error}", installed.display())))
+    }
+
+    /// The command that prints what the package and its tests need, a line each.
+    fn needed(&self, python: &Path) -> Command {
+        const PRINT: &str = "import sys, tomllib\n\
+            project = tomllib.load(open(sys.argv[1], 'rb'))['project']\n\
+            extras = project['optional-dependencies']\n\
+            print(*project['dependencies'], *(name for extra in sys.argv[2:] for name in extras[extra]), sep='\\n')";
+        let mut command = Command::new(python);
+        command
+            .args(["-c", PRINT])
+            .arg(self.sources.join("pyproject.toml"))
+            .args(["test", "ray", "notebooks"]);
+        command
     }
 
     fn check_sources(&self) -> Result<(), Failure> {
@@ -107,4 +142,17 @@ impl Environment {
         pytest.arg("--quiet").arg(sources.join("tests"));
         succeed("pytest", pytest.env("TFHE_SBC_KEYS", keys))
     }
+}
+
+/// Builds the package's extension, and returns its path. The selection is that of [`build_program`] and all libraries but the
+/// extension of the boards' package, whose file has the same name.
+fn build_extension() -> Result<PathBuf, Failure> {
+    let mut cargo = cargo(&["build", "--profile", PROFILE, "--workspace"]);
+    cargo
+        .args(["--exclude", "tfhe-sbc-device-python", "--lib"])
+        .args(["--bin", "tfhe-sbc", "--example", "same_bytes"])
+        // As maturin says it to pyo3: Python is there when the extension is loaded.
+        .env("PYO3_BUILD_EXTENSION_MODULE", "1");
+    succeed("the extension", &mut cargo)?;
+    Ok(built_folder()?.join("lib_native.so"))
 }

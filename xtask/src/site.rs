@@ -14,7 +14,7 @@ use std::process::Command;
 
 use crate::failure::{Failure, output, read, succeed, write};
 use crate::venv;
-use crate::workspace::{PROFILE, root, step, target_folder};
+use crate::workspace::{PROFILE, copy_folder, root, step, target_folder};
 
 /// Builds the site and checks its links.
 pub(crate) fn run() -> Result<(), Failure> {
@@ -57,7 +57,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         succeed("mkdocs", &mut mkdocs)?;
         // For servers only: its links begin at their root.
         let _ = std::fs::remove_file(out.join("404.html"));
-        copy(&rust, &out.join("rust"))
+        copy_folder(&rust, &out.join("rust"))
     })?;
     step("the public names of Python", || {
         let package = root().join("python/tfhe_sbc");
@@ -133,20 +133,6 @@ fn remove(folder: &Path) -> Result<(), Failure> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(of(folder, &error)),
         _ => Ok(()),
     }
-}
-
-/// Copies a folder with all that is in it.
-fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(to).map_err(|error| of(to, &error))?;
-    for name in names(from)? {
-        let (from, to) = (from.join(&name), to.join(&name));
-        if from.is_dir() {
-            copy(&from, &to)?;
-        } else {
-            std::fs::copy(&from, &to).map_err(|error| of(&from, &error))?;
-        }
-    }
-    Ok(())
 }
 
 /// The names in a folder, sorted.

@@ -66,6 +66,22 @@ pub(crate) fn build_program(options: &[&str]) -> Result<(), Failure> {
     })
 }
 
+/// Copies a folder with everything in it.
+pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
+    let of = |path: &Path, error: std::io::Error| Failure(format!("{}: {error}", path.display()));
+    std::fs::create_dir_all(to).map_err(|error| of(to, error))?;
+    for entry in std::fs::read_dir(from).map_err(|error| of(from, error))? {
+        let entry = entry.map_err(|error| of(from, error))?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy_folder(&from, &to)?;
+        } else {
+            std::fs::copy(&from, &to).map_err(|error| of(&from, error))?;
+        }
+    }
+    Ok(())
+}
+
 /// Prints the name of a step, runs it, and prints the seconds that it took.
 pub(crate) fn step(name: &str, run: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     let start = Instant::now();

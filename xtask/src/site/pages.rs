@@ -61,13 +61,12 @@ pub(super) fn assemble(root: &Path, pages: &Path) -> Result<(), Failure> {
         put(&pages.join(page), &text)?;
     }
     for file in copied {
-        let is_picture = Path::new(&file).extension().is_some_and(|of| of == "svg");
-        let name = if is_picture {
+        let name = if is_picture(&file) {
             file.clone()
         } else {
             format!("{file}.txt")
         };
-        put(&pages.join(name), &read(&root.join(&file))?)?;
+        copy(&root.join(&file), &pages.join(name))?;
     }
     if problems.is_empty() {
         return Ok(());
@@ -155,7 +154,7 @@ fn local(
     if name.ends_with(".md") {
         return Ok(None);
     }
-    if name.ends_with(".svg") {
+    if is_picture(&name) {
         return Ok(Some((Some(name), target.to_owned())));
     }
     let mut link = format!("{path}.txt");
@@ -179,11 +178,28 @@ fn normal(path: &Path) -> Option<PathBuf> {
     Some(normal)
 }
 
+/// Whether a file is a picture, which pages show instead of linking to its text.
+fn is_picture(name: &str) -> bool {
+    let extension = Path::new(name).extension();
+    extension.is_some_and(|of| of == "svg" || of == "png")
+}
+
 fn put(file: &Path, text: &str) -> Result<(), Failure> {
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| of(folder, &error))?;
-    }
+    make_folder_of(file)?;
     write(file, text)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    make_folder_of(to)?;
+    let copied = std::fs::copy(from, to);
+    copied.map(drop).map_err(|error| of(from, &error))
+}
+
+fn make_folder_of(file: &Path) -> Result<(), Failure> {
+    match file.parent() {
+        Some(folder) => std::fs::create_dir_all(folder).map_err(|error| of(folder, &error)),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ impl<'p> Given<'p> {
         let (Some(path), Some(upload)) = (self.paths.first(), self.uploads.first()) else {
             return Err(failure("there are no readings", READINGS_HELP));
         };
-        Message::parse(upload).explain(path.display())
+        Message::parse(upload).advise(path.display(), READINGS_HELP)
     }
 
     /// Returns what the uploads say of their columns and rows. The evaluation checks that their ciphertexts
@@ -93,7 +93,7 @@ impl<'p> Given<'p> {
     fn described(&self) -> Outcome<Vec<ReadingsMetadata>> {
         let mut all = Vec::with_capacity(self.uploads.len());
         for (path, upload) in self.paths.iter().zip(&self.uploads) {
-            let (message, _) = Message::parse(upload).explain(path.display())?;
+            let (message, _) = Message::parse(upload).advise(path.display(), READINGS_HELP)?;
             let readings: ReadingsMetadata =
                 metadata::read(message).advise("no readings", READINGS_HELP)?;
             readings.check().advise("no readings", READINGS_HELP)?;

@@ -206,6 +206,13 @@ fn a_file_of_one_kind_is_refused_as_another() {
         ],
         &["readings.csv: these bytes are not in tfhe-sbc's format"],
     );
+    // A table that is not encrypted yet.
+    let clear = [&EVAL[..], &["--readings", "readings.csv"]].concat();
+    let words = [
+        "readings.csv: these bytes are not in tfhe-sbc's format",
+        "`tfhe-sbc encrypt` made",
+    ];
+    refused(desk.path(), &clear, &words);
 }
 
 #[test]

@@ -74,6 +74,7 @@ fn every_subcommand_has_an_example_that_is_tested_here() {
 }
 
 #[test]
+#[ignore = "a minute of bootstraps"]
 fn the_example_of_demo_draws_its_day() {
     let directory = tempfile::tempdir().unwrap();
     let run = run_example(directory.path(), "demo");
@@ -133,6 +134,7 @@ fn the_example_of_sample_writes_readings_and_definitions() {
 }
 
 #[test]
+#[ignore = "a minute of bootstraps"]
 fn the_examples_of_encrypt_eval_and_decrypt_go_from_readings_to_answers() {
     let directory = tempfile::tempdir().unwrap();
     let described = run_example(directory.path(), "encrypt");
@@ -230,6 +232,7 @@ fn the_example_of_agent_prints_a_reading_and_sizes() {
 }
 
 #[test]
+#[ignore = "a minute of bootstraps"]
 fn the_examples_of_serve_send_and_query_work_together() {
     let directory = tempfile::tempdir().unwrap();
     // The server takes a free port in place of the example's, and the others use that one.

@@ -13,6 +13,7 @@ fn check(options: &[&str]) -> Run {
 }
 
 #[test]
+#[ignore = "a minute of statistics"]
 fn the_example_passes_and_draws_what_it_measured() {
     let directory = tempfile::tempdir().unwrap();
     let help = check(&["--help"]).succeeded();
@@ -32,6 +33,7 @@ fn the_example_passes_and_draws_what_it_measured() {
 }
 
 #[test]
+#[ignore = "a minute of statistics"]
 fn a_set_that_is_said_to_be_another_fails_and_says_where() {
     let other = "message_1_carry_1";
     let run = check(&[SET, "--quick", "--json", "--predict-as", other]);

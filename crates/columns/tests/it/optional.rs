@@ -280,7 +280,7 @@ fn rows() -> impl Strategy<Value = (Rows, Rows)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
     fn what_is_missing_is_left_out(
@@ -299,6 +299,7 @@ proptest! {
 }
 
 #[test]
+#[ignore = "two minutes of bootstraps"]
 fn with_keys_it_is_the_same() {
     let keys = Keys::generate(21);
     let a: Rows = [Some(-10.0), None, Some(21.5), Some(0.0), None, Some(0.5)].to_vec();

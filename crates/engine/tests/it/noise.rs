@@ -156,11 +156,11 @@ fn device_switch<T: ProductTorus>(set: ParameterSet, decomposition: Decompositio
         "device switch: {decomposition:?} 2^{:.3} {check:?}",
         predicted.log2() / 2.0
     );
-    // Where the error of the transform decides, its model is 10 % above this product: it was fitted to
-    // products that decompose the body too.
+    // Where the error of the transform decides, its model is above this product, because it was fitted to
+    // products that decompose the body too: by 10 % with the kernels for AVX-512, by 15 % with those for AVX2.
     let without = glwe_key_switch_variance(&glwe, decomposition);
     let least = match without.0 < 0.5 * predicted.0 {
-        true => 0.85,
+        true => 0.8,
         false => 1.0 - TOLERANCE,
     };
     assert!((least..1.0 + TOLERANCE).contains(&check.ratio), "{check:?}");

@@ -78,6 +78,7 @@ fn the_noise_of_integers_obeys() {
 }
 
 #[test]
+#[ignore = "minutes of statistics"]
 fn the_noise_of_looser_integers_obeys() {
     obeys(MESSAGE_2_CARRY_2_P_FAIL_2M40);
 }
@@ -243,6 +244,7 @@ fn fails_as_often_as_predicted(set: ParameterSet, trials: u64) {
 }
 
 #[test]
+#[ignore = "minutes of statistics"]
 fn small_blocks_fail_as_often_as_predicted() {
     fails_as_often_as_predicted(MESSAGE_1_CARRY_1_P_FAIL_2M40, 2_000);
 }
