@@ -187,6 +187,22 @@ fn a_cancelled_statement_and_a_client_that_is_gone_call_the_question_off() {
     wait(|| !is_running(&world));
 }
 
+#[test]
+fn a_revoked_owner_is_told() {
+    let world = World::new(1, 1, &["--no-cache"]);
+    let count = "SELECT count(*) FROM readings";
+    assert_eq!(world.gateway.one(count), "24");
+    let revoked = world.tfhe_sbc(&["certs", "revoke", "owner", "--tls", "tls"]);
+    assert!(revoked.is_ok, "{}", revoked.stderr);
+    // The server reads its list of revoked certificates every few seconds.
+    wait(|| !world.gateway.psql(&["-c", count]).is_ok);
+    world.gateway.refuses(
+        "SELECT avg(temperature_c) FROM readings",
+        "08004",
+        &["refused"],
+    );
+}
+
 #[track_caller]
 fn wait(until: impl Fn() -> bool) {
     let started = Instant::now();
