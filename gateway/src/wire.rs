@@ -1,5 +1,6 @@
 //! PostgreSQL's protocol: connections, and who may have one.
 
+mod descriptions;
 pub(crate) mod errors;
 mod handlers;
 mod hooks;

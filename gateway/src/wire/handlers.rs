@@ -25,6 +25,7 @@ use datafusion_postgres::pgwire::messages::{PgWireBackendMessage, PgWireFrontend
 use futures::Sink;
 use zeroize::Zeroizing;
 
+use super::descriptions::Descriptions;
 use super::service::Service;
 use super::{errors, hooks};
 use crate::error::{GatewayError, Outcome};
@@ -52,6 +53,7 @@ impl Handlers {
             Arc::new(hooks::OwnSettings {
                 allows_clear_constants,
             }),
+            Arc::new(Descriptions),
             Arc::new(CursorStatementHook),
             Arc::new(SetShowHook),
             Arc::new(TransactionStatementHook),

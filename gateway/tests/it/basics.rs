@@ -32,6 +32,22 @@ fn psql_shows_the_tables() {
 }
 
 #[test]
+fn psql_shows_units_as_comments() {
+    let gateway = &World::shared().gateway;
+    let shown = gateway.psql(&["-c", "\\d+ readings"]);
+    assert!(shown.is_ok, "{}", shown.stderr);
+    let line = shown
+        .stdout
+        .lines()
+        .find(|line| line.contains("temperature_c"));
+    assert!(line.unwrap().contains("°C"), "{}", shown.stdout);
+    for command in ["\\dt+", "\\du", "\\l+", "\\d+ devices"] {
+        let shown = gateway.psql(&["-c", command]);
+        assert!(shown.is_ok, "{command}: {}", shown.stderr);
+    }
+}
+
+#[test]
 fn the_lists_tell_what_is_stored() {
     let gateway = &World::shared().gateway;
     let devices =
