@@ -199,18 +199,22 @@ pub(crate) struct Keys {
 /// Where clients connect, and how they prove who they are.
 #[derive(Args)]
 pub(crate) struct Listening {
-    /// The address to listen on. Other addresses than those of this machine need --password-file, --certificate and --private-key
+    /// The address to listen on. Other addresses than those of this machine need --certificate and --private-key, and --password-file or
+    /// --client-ca
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5433")]
     pub(crate) listen: SocketAddr,
     /// A file with the password that clients give (SCRAM-SHA-256)
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
-    /// The gateway's certificate in PEM, for TLS
+    /// The gateway's certificate in PEM. Clients then have to connect with TLS
     #[arg(long, value_name = "FILE", requires = "private_key")]
     pub(crate) certificate: Option<PathBuf>,
     /// The certificate's private key in PEM
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub(crate) private_key: Option<PathBuf>,
+    /// The authority in PEM whose certificates clients show, such as tls/ca.pem: those of owners are let in, those of devices are not
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    pub(crate) client_ca: Option<PathBuf>,
     /// The address of the gateway's page, for a browser on this machine. It asks for the password of --password-file, with any user
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5480")]
     pub(crate) page: SocketAddr,
@@ -225,9 +229,8 @@ impl Listening {
         if !self.no_page {
             local(self.page, "the page")?;
         }
-        if self.listen.ip().is_loopback()
-            || (self.password_file.is_some() && self.certificate.is_some())
-        {
+        let is_guarded = self.password_file.is_some() || self.client_ca.is_some();
+        if self.listen.ip().is_loopback() || (is_guarded && self.certificate.is_some()) {
             return Ok(());
         }
         let error = GatewayError::new(
@@ -238,7 +241,7 @@ impl Listening {
             ),
         );
         Err(error.advise(
-            "give --password-file, --certificate and --private-key, or listen on 127.0.0.1",
+            "give --password-file or --client-ca with --certificate and --private-key, or listen on 127.0.0.1",
         ))
     }
 }

@@ -12,9 +12,10 @@ use std::time::Duration;
 use datafusion::prelude::SessionContext;
 use datafusion_postgres::pgwire::api::ConnectionManager;
 use datafusion_postgres::pgwire::tokio::process_socket;
-use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
 use tfhe_sbc_transport::provider::provider;
 use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpStream};
@@ -24,14 +25,16 @@ use zeroize::Zeroizing;
 use crate::error::{GatewayError, Outcome, code};
 use crate::options::Listening;
 use crate::session;
-use handlers::Handlers;
+use handlers::{Guard, Handlers};
 
-/// How clients come in: by password and TLS, or neither.
+/// How clients come in: by password or certificate and TLS, or freely.
 pub(crate) struct Door {
     password: Option<Arc<Zeroizing<String>>>,
     acceptor: Option<TlsAcceptor>,
     /// The certificates in PEM, to which passwords are bound.
     certificate: Option<Vec<u8>>,
+    /// Whether clients show a certificate.
+    asks_for_certificates: bool,
 }
 
 impl Door {
@@ -62,13 +65,17 @@ impl Door {
         let (mut acceptor, mut certificate) = (None, None);
         if let (Some(chain), Some(key)) = (&listening.certificate, &listening.private_key) {
             let (chain, key) = (file(chain)?, file(key)?);
-            acceptor = Some(TlsAcceptor::from(Arc::new(tls(&chain, &key)?)));
+            let authority = listening.client_ca.as_deref().map(file).transpose()?;
+            let authority = authority.as_ref().map(|bytes| bytes.as_slice());
+            let config = tls(&chain, &key, authority)?;
+            acceptor = Some(TlsAcceptor::from(Arc::new(config)));
             certificate = Some(chain.to_vec());
         }
         Ok(Self {
             password,
             acceptor,
             certificate,
+            asks_for_certificates: listening.client_ca.is_some(),
         })
     }
 
@@ -78,8 +85,8 @@ impl Door {
     }
 }
 
-/// Returns the settings of TLS with this certificate.
-fn tls(chain: &[u8], key: &[u8]) -> Outcome<ServerConfig> {
+/// Returns the settings of TLS with this certificate. Clients have to show one of `authority`, if it is given.
+fn tls(chain: &[u8], key: &[u8], authority: Option<&[u8]>) -> Outcome<ServerConfig> {
     let refused = |error: &dyn std::fmt::Display| {
         GatewayError::new(code::CONFIGURATION, format_args!("TLS: {error}"))
             .advise("give a certificate and its private key in PEM")
@@ -88,10 +95,23 @@ fn tls(chain: &[u8], key: &[u8]) -> Outcome<ServerConfig> {
         .collect::<Result<_, _>>()
         .map_err(|error| refused(&error))?;
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| refused(&error))?;
+    let verifier = match authority {
+        None => WebPkiClientVerifier::no_client_auth(),
+        Some(authority) => {
+            let mut roots = RootCertStore::empty();
+            for certificate in CertificateDer::pem_slice_iter(authority) {
+                let added = roots.add(certificate.map_err(|error| refused(&error))?);
+                added.map_err(|error| refused(&error))?;
+            }
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider())
+                .build()
+                .map_err(|error| refused(&error))?
+        }
+    };
     let config = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .and_then(|builder| {
-            let builder = builder.with_no_client_auth();
+            let builder = builder.with_client_cert_verifier(verifier);
             builder.with_single_cert(chain, key)
         });
     let mut config = config.map_err(|error| refused(&error))?;
@@ -122,6 +142,10 @@ pub(crate) async fn serve(
             Arc::clone(&manager),
             door.password.clone(),
             door.certificate.as_deref(),
+            Guard {
+                tls: door.acceptor.is_some(),
+                certificate: door.asks_for_certificates,
+            },
             allows_clear_constants,
         );
         let handlers = match handlers {

@@ -20,9 +20,10 @@ use datafusion_postgres::pgwire::api::query::{ExtendedQueryHandler, SimpleQueryH
 use datafusion_postgres::pgwire::api::{
     ClientInfo, ConnectionManager, ErrorHandler, PgWireServerHandlers,
 };
-use datafusion_postgres::pgwire::error::{PgWireError, PgWireResult};
+use datafusion_postgres::pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use datafusion_postgres::pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use futures::Sink;
+use tfhe_sbc_transport::role::{Action, Subject};
 use zeroize::Zeroizing;
 
 use super::descriptions::Descriptions;
@@ -46,6 +47,7 @@ impl Handlers {
         manager: Arc<ConnectionManager>,
         password: Option<Arc<Zeroizing<String>>>,
         certificate: Option<&[u8]>,
+        guard: Guard,
         allows_clear_constants: bool,
     ) -> Outcome<Self> {
         let hooks: Vec<Arc<dyn datafusion_postgres::QueryHook>> = vec![
@@ -59,8 +61,8 @@ impl Handlers {
             Arc::new(TransactionStatementHook),
         ];
         let service = DfSessionService::new_with_hooks(Arc::new(context), hooks);
-        let startup = match password {
-            None => Startup::Open(Open(Arc::clone(&manager))),
+        let way = match password {
+            None => Way::Open(Open(Arc::clone(&manager))),
             Some(password) => {
                 let mut scram = ScramAuth::new(Arc::new(OnePassword(password)));
                 scram.set_iterations(ITERATIONS);
@@ -73,12 +75,12 @@ impl Handlers {
                 let handler = SASLAuthStartupHandler::new(parameters)
                     .with_scram(scram)
                     .with_connection_manager(Arc::clone(&manager));
-                Startup::Password(Box::new(handler))
+                Way::Password(Box::new(handler))
             }
         };
         Ok(Self {
             service: Arc::new(Service(Arc::new(service))),
-            startup: Arc::new(startup),
+            startup: Arc::new(Startup { guard, way }),
             cancel: Arc::new(DefaultCancelHandler::new(manager)),
         })
     }
@@ -115,8 +117,39 @@ impl ErrorHandler for Explaining {
     }
 }
 
+/// What a connection must have before it begins.
+#[derive(Clone, Copy)]
+pub(super) struct Guard {
+    /// TLS.
+    pub(super) tls: bool,
+    /// The certificate of an owner, which TLS has verified.
+    pub(super) certificate: bool,
+}
+
+impl Guard {
+    /// Returns the reason why a client is not let in.
+    fn refusal<C: ClientInfo>(self, client: &C) -> Option<&'static str> {
+        if self.tls && !client.is_secure() {
+            return Some(
+                "this gateway answers over TLS only: connect with sslmode=require or verify-full",
+            );
+        }
+        let shown = client.client_certificates().and_then(<[_]>::first);
+        let subject = shown.and_then(|shown| Subject::from_certificate(shown));
+        let is_owner = subject.is_some_and(|subject| subject.may(Action::Query));
+        (self.certificate && !is_owner)
+            .then_some("the certificate is not that of an owner: make one with `tfhe-sbc certs --add NAME --role owner`")
+    }
+}
+
 /// The beginning of a connection.
-enum Startup {
+struct Startup {
+    guard: Guard,
+    way: Way,
+}
+
+/// How a client proves who it is.
+enum Way {
     /// Whoever can connect may ask.
     Open(Open),
     /// A client proves that it knows the password.
@@ -135,9 +168,14 @@ impl StartupHandler for Startup {
         C::Error: fmt::Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
-        match self {
-            Self::Open(handler) => handler.on_startup(client, message).await,
-            Self::Password(handler) => handler.on_startup(client, message).await,
+        if let Some(refusal) = self.guard.refusal(client) {
+            let refusal =
+                ErrorInfo::new("FATAL".to_owned(), "28000".to_owned(), refusal.to_owned());
+            return Err(PgWireError::UserError(Box::new(refusal)));
+        }
+        match &self.way {
+            Way::Open(handler) => handler.on_startup(client, message).await,
+            Way::Password(handler) => handler.on_startup(client, message).await,
         }
     }
 }

@@ -120,6 +120,48 @@ fn a_password_is_asked_for_over_tls() {
     assert!(!wrong.status.success());
     let stderr = String::from_utf8_lossy(&wrong.stderr);
     assert!(stderr.contains("authentication failed"), "{stderr}");
+    // The answers would travel in the clear.
+    let clear = ask("a secret of some length", "disable");
+    assert!(!clear.status.success());
+    let stderr = String::from_utf8_lossy(&clear.stderr);
+    assert!(stderr.contains("over TLS only"), "{stderr}");
+}
+
+#[test]
+fn certificates_of_owners_are_let_in_and_those_of_devices_are_not() {
+    let world = World::shared();
+    let tls = world.path().join("tls");
+    let file = |name: &str| tls.join(name).display().to_string();
+    let gateway = world.second(&[
+        "--certificate",
+        &file("server.pem"),
+        "--private-key",
+        &file("server.key"),
+        "--client-ca",
+        &file("ca.pem"),
+    ]);
+    let ask = |name: &str| {
+        let address = format!(
+            "host=127.0.0.1 port={} user=owner dbname=tfhe_sbc sslmode=require sslcert={} sslkey={}",
+            gateway.port(),
+            file(&format!("{name}.pem")),
+            file(&format!("{name}.key"))
+        );
+        std::process::Command::new("psql")
+            .args(["-X", "-A", "-t", "-d", &address, "-c", "SELECT 41 + 1"])
+            .output()
+            .unwrap()
+    };
+    let owner = ask("owner");
+    let stderr = String::from_utf8_lossy(&owner.stderr);
+    assert!(owner.status.success(), "{stderr}");
+    assert_eq!(String::from_utf8_lossy(&owner.stdout).trim(), "42");
+    let device = ask("station-01");
+    let stderr = String::from_utf8_lossy(&device.stderr);
+    assert!(!device.status.success());
+    assert!(stderr.contains("not that of an owner"), "{stderr}");
+    // Without a certificate, TLS does not begin.
+    assert!(!ask("nobody").status.success());
 }
 
 #[test]
