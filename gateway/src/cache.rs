@@ -3,10 +3,10 @@
 //! An entry is the answer to one question about the rows of one device, or of several, in one period. Its name is a keyed hash of the
 //! question, the devices, the time and the uploads that the rows are of: an upload that arrives or goes makes another name, so that an
 //! answer is never out of date. The file is a list of records, each of which is the entries of one answer of the server, encrypted
-//! with AES-256-GCM. The keys follow from the secret key.
+//! with AES-256-GCM. The keys follow from the secret key. One process at a time writes to the file; others read it when they start.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -99,9 +99,23 @@ impl Cache {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true).mode(0o600);
         let mut file = options.open(&path)?;
+        let is_ours = file.try_lock();
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         let (entries, good) = self.read(&bytes);
+        match is_ours {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                tracing::info!(
+                    "another gateway writes to the cache: its answers of before are used, and new ones are kept in memory"
+                );
+                return Ok(State {
+                    entries,
+                    file: None,
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
         if good != bytes.len() as u64 || good == 0 {
             // What a crash left half-written, or a file of another format.
             file.set_len(good)?;
@@ -285,6 +299,21 @@ mod tests {
         assert_eq!(cache.get(&[name, missing]), [Some(kept(3)), None]);
         assert_ne!(open(&other).name(&[b"a", b"b"]), name);
         assert_eq!(open(&other).get(&[name]), [None]);
+    }
+
+    #[test]
+    fn a_second_process_reads_and_leaves_the_file_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let secret = secret();
+        let open = || Cache::open(Some(directory.path()), &secret).unwrap();
+        let first = open();
+        let names = [first.name(&[b"a"]), first.name(&[b"b"])];
+        first.keep(&[(names[0], kept(1))]);
+        let second = open();
+        second.keep(&[(names[1], kept(2))]);
+        assert_eq!(second.get(&names), [Some(kept(1)), Some(kept(2))]);
+        drop((first, second));
+        assert_eq!(open().get(&names), [Some(kept(1)), None]);
     }
 
     #[test]
