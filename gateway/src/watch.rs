@@ -59,6 +59,7 @@ struct Queue {
 /// # Errors
 /// If the statement is refused the first time, or with `--once` an answer could not be delivered.
 pub(crate) async fn run(arguments: &Watch) -> Outcome<()> {
+    check(arguments)?;
     let mut sinks = Vec::new();
     for target in &arguments.targets {
         let sink = Sink::open(target, arguments).await?;
@@ -106,6 +107,53 @@ pub(crate) async fn run(arguments: &Watch) -> Outcome<()> {
         }
         None => Ok(()),
     }
+}
+
+/// Refuses options that would do nothing.
+fn check(arguments: &Watch) -> Outcome<()> {
+    let has = |is: fn(&Target) -> bool| arguments.targets.iter().any(is);
+    let has_mqtt = has(|target| matches!(target, Target::Mqtt { .. }));
+    let has_influx = has(|target| matches!(target, Target::Influx { .. }));
+    let has_webhook = has(|target| matches!(target, Target::Webhook(_)));
+    let has_page = has(|target| matches!(target, Target::Prometheus(_)));
+    let unused = [
+        (
+            arguments.home_assistant && !has_mqtt,
+            "--home-assistant",
+            "--to mqtt://HOST/TOPIC",
+        ),
+        (
+            arguments.mqtt_login.is_some() && !has_mqtt,
+            "--mqtt-login",
+            "--to mqtt://HOST/TOPIC",
+        ),
+        (
+            arguments.mqtt_ca.is_some() && !has_mqtt,
+            "--mqtt-ca",
+            "--to mqtts://HOST/TOPIC",
+        ),
+        (
+            arguments.influx_login.is_some() && !has_influx,
+            "--influx-login",
+            "--to influx+http://HOST:8086/DATABASE",
+        ),
+        (
+            arguments.webhook_login.is_some() && !has_webhook,
+            "--webhook-login",
+            "--to https://…",
+        ),
+    ];
+    if let Some((_, option, target)) = unused.iter().find(|(is_unused, ..)| *is_unused) {
+        let message = format_args!("{option} does nothing without {target}");
+        let error = GatewayError::new(code::CONFIGURATION, message);
+        return Err(error.advise("add the target, or leave the option out"));
+    }
+    if arguments.once && has_page {
+        let message = "a page of metrics would be gone when --once ends";
+        let error = GatewayError::new(code::CONFIGURATION, message);
+        return Err(error.advise("leave --once out, or send to a file"));
+    }
+    Ok(())
 }
 
 /// Asks at once and then at each period, and puts the answers into the queues.

@@ -106,7 +106,8 @@ impl Environment {
 
     fn test(&self, program: &Path) -> Result<(), Failure> {
         let mut pytest = self.program("pytest");
-        pytest.arg("--quiet").arg(self.sources.join("tests"));
+        pytest.args(["--quiet", "--durations=15"]);
+        pytest.arg(self.sources.join("tests"));
         succeed("pytest", pytest.env("TFHE_SBC", program))
     }
 

@@ -429,9 +429,20 @@ fn what_cannot_be_watched_is_refused_in_words() {
         &once(world, MEANS, &["--every", "0s"]),
         &["like 30s, 5m, 1h"],
     );
+    let open = ["--to", "prometheus://0.0.0.0:0"];
+    let mut open = world.watch(MEANS, &open);
+    refused(&open.output().unwrap(), &["other machines", "127.0.0.1:0"]);
     refused(
-        &once(world, MEANS, &["--to", "prometheus://0.0.0.0:0"]),
-        &["other machines", "127.0.0.1:0"],
+        &once(world, MEANS, &["--to", "prometheus://127.0.0.1:0"]),
+        &["leave --once out"],
+    );
+    refused(
+        &once(world, MEANS, &["--home-assistant"]),
+        &["does nothing without --to mqtt://"],
+    );
+    refused(
+        &once(world, MEANS, &["--influx-login", "login.txt"]),
+        &["does nothing without --to influx"],
     );
     let dear = "SELECT max(humidity_pct) FROM readings";
     refused(

@@ -85,7 +85,7 @@ fn numbers(table: &Table) -> [&Number; 2] {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(10))]
 
     #[test]
     fn measures_are_those_of_the_readings(

@@ -25,7 +25,7 @@ fn hundredth(value: f64) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(10))]
 
     #[test]
     fn operators_are_those_of_the_values((a, b) in rows(), limit in -42i32..-25) {

@@ -135,7 +135,7 @@ const KINDS: [(Missing, bool, bool); 4] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
     fn functions_are_those_of_the_clear_rows(
