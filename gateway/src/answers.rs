@@ -83,12 +83,9 @@ pub(crate) async fn ask(context: &SessionContext, sql: &str) -> Result<Answer> {
         .with_dialect(&dialect)
         .build()?
         .parse_statements()?;
-    let statement = match (statements.pop_front(), statements.is_empty()) {
-        (Some(statement), true) => statement,
-        _ => {
-            let error = GatewayError::new("42601", "that is not one statement");
-            return Err(error.advise("write one SELECT").external());
-        }
+    let (Some(statement), true) = (statements.pop_front(), statements.is_empty()) else {
+        let error = GatewayError::new("42601", "that is not one statement");
+        return Err(error.advise("write one SELECT").external());
     };
     let plan = context.state().statement_to_plan(statement).await?;
     let reads = SQLOptions::new()

@@ -35,6 +35,9 @@ const MOST: u64 = 256 << 20;
 /// The name of an entry.
 pub(crate) type Name = [u8; 16];
 
+/// The entries of a record.
+type Entries = Vec<(Name, Kept)>;
+
 /// A kept answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Kept {
@@ -144,7 +147,8 @@ impl Cache {
         (entries, (bytes.len() - rest.len()) as u64)
     }
 
-    fn record<'b>(&self, bytes: &'b [u8]) -> Option<(Vec<(Name, Kept)>, &'b [u8])> {
+    /// Returns the entries of the record at the beginning of some bytes, and what is behind it; `None` if it is not whole or not ours.
+    fn record<'b>(&self, bytes: &'b [u8]) -> Option<(Entries, &'b [u8])> {
         let (length, rest) = bytes.split_first_chunk::<4>()?;
         let length = u32::from_le_bytes(*length) as usize;
         if length > LARGEST {

@@ -265,7 +265,7 @@ mod tests {
             let chosen = devices(names.iter(), &[condition]).unwrap();
             chosen
                 .iter()
-                .map(|name| name.to_string())
+                .map(ToString::to_string)
                 .collect::<Vec<_>>()
         };
         assert_eq!(

@@ -334,7 +334,7 @@ impl Question {
             }
         }
         let exact = Exactness {
-            device: groups.iter().any(|group| is_device(group)),
+            device: groups.iter().any(is_device),
             period: groups.iter().find_map(|group| match dependence(group) {
                 Dependence::Each(ms) => Some(ms),
                 _ => None,

@@ -174,7 +174,7 @@ impl Maker<'_> {
         let about: std::collections::BTreeSet<String> = args.iter().flat_map(columns_of).collect();
         let name = func.name();
         let is_of_place = !about.is_empty() && about.iter().all(|it| it == DEVICE || it == TIME);
-        if is_of_place && of_readings.is_none() && !(name == "count" && !distinct) {
+        if is_of_place && of_readings.is_none() && (*distinct || name != "count") {
             return self.of_place(aggregate, of_rows);
         }
         if *distinct {

@@ -10,7 +10,7 @@ use tfhe_sbc_query::progress::Progress;
 use tfhe_sbc_query::results::{Answer, AnswerValue};
 use tfhe_sbc_query::scope::{GroupKey, Scope, UploadRows};
 use tfhe_sbc_transport::catalogue::{Filter, Names};
-use tfhe_sbc_transport::client::CallOff;
+use tfhe_sbc_transport::client::{CallOff, Client};
 use tfhe_sbc_transport::protocol::{ColumnList, Selection};
 use tfhe_sbc_upload::moments::Moment;
 use tfhe_sbc_upload::readings::Column;
@@ -431,7 +431,7 @@ pub(super) fn estimate(asked: &Asked) -> Outcome<Estimate> {
     }
     if estimate.bootstraps > 0 {
         let owner = &asked.gateway.owner;
-        let speed = owner.with_client(|client| client.seconds_per_bootstrap());
+        let speed = owner.with_client(Client::seconds_per_bootstrap);
         let speed = speed.ok().flatten();
         estimate.seconds = speed.map(|speed| speed * estimate.bootstraps as f64);
     }

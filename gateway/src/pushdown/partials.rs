@@ -39,6 +39,9 @@ use crate::tables::{Readings, TIME_TYPE_ZONE, time_type};
 /// The most devices that one request may name.
 const MOST_NAMES: usize = 64;
 
+/// The uploads of a device.
+type DeviceUploads = (Arc<str>, Vec<Arc<Upload>>);
+
 /// Devices whose readings have the same definitions, and which are asked about together.
 #[derive(Clone, Debug)]
 pub(super) struct Portion {
@@ -65,7 +68,7 @@ impl Portion {
             let device = Arc::clone(&upload.device);
             of_devices.entry(device).or_default().push(upload);
         }
-        let mut of_classes: BTreeMap<usize, Vec<(Arc<str>, Vec<Arc<Upload>>)>> = BTreeMap::new();
+        let mut of_classes: BTreeMap<usize, Vec<DeviceUploads>> = BTreeMap::new();
         for (device, uploads) in of_devices {
             let classes: BTreeSet<usize> = uploads.iter().map(|upload| upload.class).collect();
             // The server selects uploads by device and time, whatever their columns are.

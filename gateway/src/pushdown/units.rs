@@ -75,13 +75,16 @@ pub(super) fn units(
     found
 }
 
+/// A period from its first moment to before the first moment of the next, and the uploads that may have rows in it.
+type PeriodUploads<'u> = ((Moment, Moment), Vec<&'u Arc<Upload>>);
+
 /// Returns the periods that may have rows of uploads, each with these.
 fn periods<'u>(
     period: Period,
     range: Range,
     uploads: &[&'u Arc<Upload>],
-) -> Vec<((Moment, Moment), Vec<&'u Arc<Upload>>)> {
-    let mut found: std::collections::BTreeMap<Moment, ((Moment, Moment), Vec<&Arc<Upload>>)> =
+) -> Vec<PeriodUploads<'u>> {
+    let mut found: std::collections::BTreeMap<Moment, PeriodUploads<'u>> =
         std::collections::BTreeMap::new();
     for upload in uploads {
         let Some(span) = upload.span() else { continue };

@@ -24,6 +24,10 @@ pub(super) struct Service(pub(super) Arc<DfSessionService>);
 
 /// What ends the rows of a statement.
 struct Ends {
+    #[allow(
+        clippy::redundant_allocation,
+        reason = "the protocol's library keeps it so among the extensions of a session"
+    )]
     handle: Option<Arc<Arc<ConnectionHandle>>>,
     timeout: Option<Duration>,
 }
@@ -48,7 +52,7 @@ impl Ends {
                     return;
                 }
             }
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         let too_late = async {
             match self.timeout {
