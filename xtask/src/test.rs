@@ -66,7 +66,17 @@ const STEPS: [(&str, &[&str]); 7] = [
         "documentation",
         &["doc", "--profile", PROFILE, "--workspace", "--no-deps"],
     ),
-    ("tests", &["test", "--profile", PROFILE, "--workspace"]),
+    (
+        // One failure must not hide those of the crates behind it.
+        "tests",
+        &[
+            "test",
+            "--profile",
+            PROFILE,
+            "--workspace",
+            "--no-fail-fast",
+        ],
+    ),
 ];
 
 /// The tests that run.
