@@ -26,7 +26,7 @@ pub(crate) struct Answer {
     pub(crate) rows: RecordBatch,
 }
 
-/// What a column is to those who show it.
+/// The way in which a column is shown and sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// A text, such as a device's name.

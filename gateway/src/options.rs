@@ -59,7 +59,7 @@ pub(crate) struct Serving {
     pub(crate) until_stdin_ends: bool,
 }
 
-/// What statements may do and use.
+/// Options about statements: which are refused, which tables they find, and where their answers are kept.
 #[derive(Args)]
 pub(crate) struct Asking {
     /// Refuse statements that need decrypted readings: only aggregates, which the server computes, are decrypted
@@ -92,7 +92,7 @@ pub(crate) struct Watch {
     /// Ask once, for programs such as cron; the program fails if an answer cannot be delivered
     #[arg(long)]
     pub(crate) once: bool,
-    /// Where answers go: mqtt://HOST/TOPIC, mqtts://HOST/TOPIC, prometheus://127.0.0.1:PORT, influx+http://HOST:8086/DATABASE,
+    /// A target of the answers: mqtt://HOST/TOPIC, mqtts://HOST/TOPIC, prometheus://127.0.0.1:PORT, influx+http://HOST:8086/DATABASE,
     /// influx+https://…, FILE.csv, FILE.parquet, a webhook's https://… or http://…, or - for lines of JSON. May be repeated
     #[arg(long = "to", value_name = "TARGET", default_value = "-")]
     pub(crate) targets: Vec<Target>,

@@ -36,7 +36,7 @@ use crate::wire::errors;
 /// The most rows that the page shows.
 const MOST_ROWS: usize = 10_000;
 
-/// What the page may load: its own files.
+/// The content security policy: the page may load its own files only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /// The page and the listener that it is served by.
@@ -149,7 +149,7 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
 }
 
 impl Shared {
-    /// Whether a request names this machine, and is of this page if it says of which.
+    /// Returns whether the header `Host` names this machine and the header `Origin`, if there is one, this page.
     fn is_own(&self, headers: &HeaderMap) -> bool {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let is_host = |host: &str| self.hosts.iter().any(|own| own == host);
@@ -163,7 +163,7 @@ impl Shared {
         is_here && is_of_page
     }
 
-    /// Whether a request has the password, if there is one.
+    /// Returns whether a request has the gateway's password. Without a password, every request is let in.
     fn is_known(&self, headers: &HeaderMap) -> bool {
         let Some(password) = &self.password else {
             return true;

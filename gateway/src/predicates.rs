@@ -263,10 +263,7 @@ mod tests {
         let names: Vec<Arc<str>> = ["hill", "lake-1", "lake-2"].map(Arc::from).into();
         let chosen = |condition: Expr| {
             let chosen = devices(names.iter(), &[condition]).unwrap();
-            chosen
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
+            chosen.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(
             chosen(col(DEVICE).like(lit("lake-%"))),

@@ -42,7 +42,7 @@ const FAREWELL: Duration = Duration::from_secs(10);
 pub(crate) struct Delivery {
     /// The rows to send: with a condition, those that meet it.
     pub(crate) answer: Answer,
-    /// Whether there are rows that meet the condition; `None` without a condition.
+    /// Whether any row meets the condition of `--when`; `None` without a condition.
     pub(crate) is_alert: Option<bool>,
 }
 

@@ -25,7 +25,8 @@ pub enum Outgoing<'a> {
         payload: &'a [u8],
         /// Its number, not 0.
         id: u16,
-        /// Whether the broker keeps the message for those who subscribe later, in place of the topic's last one.
+        /// Whether the broker keeps the message and sends it to later subscribers. It replaces the message that the
+        /// broker kept for the topic before.
         retain: bool,
     },
     /// Acknowledges a message.
