@@ -34,6 +34,7 @@ mod tables;
 mod watch;
 mod wire;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .init();
     hardening::harden();
     match serve::run(arguments) {
