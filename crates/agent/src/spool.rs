@@ -16,14 +16,14 @@ mod recovery;
 mod survey;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tfhe_sbc_transport::BlobId;
-use tfhe_sbc_transport::files::{self, FileError};
+use tfhe_sbc_transport::files::{self, FileError, FileLock};
 
 use crate::config::WhenFull;
 use crate::error::AgentError;
@@ -49,7 +49,7 @@ pub struct Spool {
     state: Mutex<State>,
     write: Write,
     replace: Write,
-    _lock: File,
+    _lock: FileLock,
 }
 
 #[derive(Default)]
@@ -452,27 +452,13 @@ fn shortened(words: &str) -> &str {
 }
 
 /// Locks the spool: two agents would send and remove each other's batches.
-fn lock(directory: &Path) -> Result<File, AgentError> {
+fn lock(directory: &Path) -> Result<FileLock, AgentError> {
     let path = directory.join(LOCK);
-    let io_failed = |action: &'static str, source| {
-        failed(FileError::Io {
-            action,
-            path: path.clone(),
-            source,
-        })
-    };
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options
-        .open(&path)
-        .map_err(|error| io_failed("open", error))?;
     // `agent status` holds the lock for a moment.
     for _ in 0..10 {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(50)),
-            Err(TryLockError::Error(error)) => return Err(io_failed("lock", error)),
+        match FileLock::take(&path).map_err(failed)? {
+            Some(lock) => return Ok(lock),
+            None => std::thread::sleep(Duration::from_millis(50)),
         }
     }
     Err(AgentError::new(

@@ -19,7 +19,7 @@ mod retention;
 pub mod segments;
 mod uploaders;
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub use pads::{ArrivedFrames, ArrivingFrame, PadsNumber, StoredPads};
 pub use retention::{Expired, Removed, Retention};
 use segments::record::{Record, Upload};
 use segments::{Appender, Lookup, Segments};
-use tfhe_sbc_transport::files::{self, FileError};
+use tfhe_sbc_transport::files::{self, FileError, FileLock, private_file};
 use tfhe_sbc_transport::protocol::UploadSummary;
 use tfhe_sbc_upload::metadata::MetadataError;
 use tfhe_sbc_upload::pads::PadUsedTwice;
@@ -200,7 +200,7 @@ pub struct Store {
     /// True if the index was made anew, though there may be files of a former layout whose index is lost.
     is_new: bool,
     /// The lock, held until the store is dropped.
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl Store {
@@ -427,16 +427,10 @@ impl Store {
 }
 
 /// Locks the store: two processes would remove each other's temporary files.
-fn lock(directory: &Path) -> Result<File, StoreError> {
-    let path = directory.join("lock");
-    let file = private_file(&path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::InUse {
-            directory: directory.to_owned(),
-        }),
-        Err(TryLockError::Error(error)) => Err(FileError::io("lock", &path)(error).into()),
-    }
+fn lock(directory: &Path) -> Result<FileLock, StoreError> {
+    FileLock::take(&directory.join("lock"))?.ok_or_else(|| StoreError::InUse {
+        directory: directory.to_owned(),
+    })
 }
 
 fn sweep(directory: &Path) -> Result<(), StoreError> {
@@ -449,14 +443,6 @@ fn sweep(directory: &Path) -> Result<(), StoreError> {
         }
     }
     Ok(())
-}
-
-fn private_file(path: &Path) -> Result<File, FileError> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(FileError::io("open", path))
 }
 
 fn as_i64(count: u64) -> i64 {

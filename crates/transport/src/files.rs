@@ -6,7 +6,7 @@
 //! temporary file that a crash leaves behind has a name that [`is_temporary`]
 //! knows.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -45,6 +45,61 @@ impl FileError {
             action,
             path,
             source,
+        }
+    }
+}
+
+/// Opens a file for reading and writing that only its owner can read. A file that does not exist is made with mode
+/// 0600; one that does keeps its content and its permissions.
+///
+/// # Errors
+/// The operating system refuses.
+pub fn private_file(path: &Path) -> Result<File, FileError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(FileError::io("open", path))
+}
+
+/// A lock on a file, held until it is dropped.
+///
+/// Dropping it unlocks, and does not only close the file: a child process that another thread is starting has a copy
+/// of the descriptor until it runs its program, and the lock would last as long as that copy.
+#[derive(Debug)]
+pub struct FileLock(File);
+
+impl FileLock {
+    /// Locks a file, which is made (mode 0600) if it does not exist. Returns `None` if another holds it.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or its file system has no locks.
+    pub fn take(path: &Path) -> Result<Option<Self>, FileError> {
+        let file = private_file(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(FileError::io("lock", path)(error)),
+        }
+    }
+
+    /// Locks a file that others may share, which is made (mode 0600) if it does not exist. Waits for one who holds it
+    /// alone.
+    ///
+    /// # Errors
+    /// Those of [`FileLock::take`].
+    pub fn share(path: &Path) -> Result<Self, FileError> {
+        let file = private_file(path)?;
+        file.lock_shared().map_err(FileError::io("lock", path))?;
+        Ok(Self(file))
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.unlock() {
+            // Closing the file unlocks it too, unless there is such a copy.
+            tracing::debug!(%error, "a lock is left to the closing of its file");
         }
     }
 }
@@ -213,4 +268,34 @@ fn mode(bits: u32) -> Option<Permissions> {
 #[cfg(not(unix))]
 fn mode(_bits: u32) -> Option<Permissions> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_though_a_child_process_still_has_a_copy_of_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let lock = FileLock::take(&path).unwrap().unwrap();
+        assert!(FileLock::take(&path).unwrap().is_none());
+        // What fork() makes of the descriptor.
+        let _copy = lock.0.try_clone().unwrap();
+        drop(lock);
+        assert!(FileLock::take(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn locks_that_are_shared_leave_none_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let shared = [
+            FileLock::share(&path).unwrap(),
+            FileLock::share(&path).unwrap(),
+        ];
+        assert!(FileLock::take(&path).unwrap().is_none());
+        drop(shared);
+        assert!(FileLock::take(&path).unwrap().is_some());
+    }
 }

@@ -7,12 +7,11 @@
 //! the next compaction.
 
 use std::collections::HashMap;
-use std::fs::TryLockError;
 use std::ops::Range;
 
 use rusqlite::{Connection, OptionalExtension, params};
 use tfhe_sbc_transport::BlobId;
-use tfhe_sbc_transport::files::FileError;
+use tfhe_sbc_transport::files::{FileError, FileLock};
 use tfhe_sbc_upload::short::Definitions;
 
 use super::commits::{Addition, lock};
@@ -22,7 +21,7 @@ use super::segments::record::{
     UsedFrame,
 };
 use super::segments::{LIMIT, Place, Segments};
-use super::{Store, StoreError, as_i64, form, now, private_file};
+use super::{Store, StoreError, as_i64, form, now};
 
 /// The file whose lock keeps segments where they are. A backup holds it shared.
 pub(super) const LOCK: &str = "segments.lock";
@@ -85,15 +84,9 @@ impl Store {
     /// A disk or an index that fails. Nothing is lost then.
     pub fn compact(&self) -> Result<bool, StoreError> {
         let mut compaction = lock(&self.compaction);
-        let lock_path = self.directory.join(LOCK);
-        let held = private_file(&lock_path)?;
-        match held.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(false),
-            Err(TryLockError::Error(error)) => {
-                return Err(FileError::io("lock", &lock_path)(error).into());
-            }
-        }
+        let Some(_held) = FileLock::take(&self.directory.join(LOCK))? else {
+            return Ok(false);
+        };
         let mut current = match compaction.current.take() {
             Some(current) => current,
             None => match self.candidate(&mut compaction)? {

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 use tfhe_sbc_transport::BlobId;
-use tfhe_sbc_transport::files::{self, FileError};
+use tfhe_sbc_transport::files::{self, FileError, FileLock};
 
 use super::{
     BackupError, DIRECTORIES, Done, INDEX, Kind, LAYOUT, LOCK, Named, RESTORING, StandingCopied,
@@ -59,9 +59,7 @@ pub fn back_up(
     let live = open_store(store)?;
     let _lock = prepare(store, out)?;
     // The server leaves segments where they are meanwhile.
-    let path = store.join(compaction::LOCK);
-    let held = private_file(&path)?;
-    held.lock_shared().map_err(FileError::io("lock", &path))?;
+    let _held = FileLock::share(&store.join(compaction::LOCK))?;
     // Before the index, so that it has all uploads that they have looked at.
     let standing = standing::copy(store, out)?;
     let unfinished = out.join(UNFINISHED);
@@ -329,7 +327,7 @@ fn open_store(store: &Path) -> Result<Connection, BackupError> {
 
 /// Makes the directories of a backup and locks them, unless they have something else, and removes what an interrupted
 /// backup left.
-fn prepare(store: &Path, out: &Path) -> Result<File, BackupError> {
+fn prepare(store: &Path, out: &Path) -> Result<FileLock, BackupError> {
     let existed = out.exists();
     files::create_private_directory(out)?;
     let canonical = |path: &Path| path.canonicalize().map_err(FileError::io("find", path));
@@ -354,19 +352,9 @@ fn prepare(store: &Path, out: &Path) -> Result<File, BackupError> {
             });
         }
     }
-    let path = out.join(LOCK);
-    let lock = private_file(&path)?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(fs::TryLockError::WouldBlock) => {
-            return Err(BackupError::Busy {
-                directory: out.to_owned(),
-            });
-        }
-        Err(fs::TryLockError::Error(error)) => {
-            return Err(FileError::io("lock", &path)(error).into());
-        }
-    }
+    let lock = FileLock::take(&out.join(LOCK))?.ok_or_else(|| BackupError::Busy {
+        directory: out.to_owned(),
+    })?;
     for name in [SEGMENTS, Kind::Pads.directory()] {
         let directory = out.join(name);
         files::create_private_directory(&directory)?;
