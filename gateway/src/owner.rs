@@ -19,7 +19,9 @@ use tfhe_sbc_transport::BlobId;
 use tfhe_sbc_transport::client::{CallOff, Client, ClientError, Freshness};
 use tfhe_sbc_transport::identity::Identity;
 use tfhe_sbc_transport::protocol::{ColumnList, Selection};
+use tfhe_sbc_transport::standing::StandingName;
 use tfhe_sbc_upload::DeviceSession;
+use tfhe_sbc_upload::moments::Moment;
 use tfhe_sbc_upload::readings::Column;
 use zeroize::Zeroizing;
 
@@ -173,8 +175,28 @@ impl Owner {
         let reply = self.with_client(|client| {
             client.query_unless(call_off, Freshness::Kept, readings, &request, most)
         })?;
-        let decryption = Results::decrypt_with(&reply.result, &self.secret, self.devices.as_ref());
-        let decryption = decryption.map_err(|error| {
+        Ok(Answered {
+            decryption: self.decrypted(&reply.result)?,
+            bootstraps: reply.bootstraps,
+            seconds: reply.seconds,
+            bytes: reply.result.len() as u64,
+        })
+    }
+
+    /// Fetches and decrypts what a standing query answers about the period that begins at a moment, of at most `most` bytes.
+    pub(crate) fn period_answers(
+        &self,
+        name: &StandingName,
+        from: Moment,
+        most: u64,
+    ) -> Outcome<Decryption> {
+        let reply = self.with_client(|client| client.period_result(name, from, most))?;
+        self.decrypted(&reply.result)
+    }
+
+    fn decrypted(&self, result: &[u8]) -> Outcome<Decryption> {
+        let decryption = Results::decrypt_with(result, &self.secret, self.devices.as_ref());
+        decryption.map_err(|error| {
             let hint = match error {
                 ResultsError::DeviceKey(_) => {
                     "give the directory of switch keys with --device-keys"
@@ -182,12 +204,6 @@ impl Owner {
                 _ => "give the secret key of the key set that the readings were encrypted under",
             };
             GatewayError::new(code::DATA, error).advise(hint)
-        })?;
-        Ok(Answered {
-            decryption,
-            bootstraps: reply.bootstraps,
-            seconds: reply.seconds,
-            bytes: reply.result.len() as u64,
         })
     }
 

@@ -12,6 +12,7 @@ mod linear;
 mod measures;
 mod partials;
 mod periods;
+mod standing;
 mod units;
 
 use std::collections::{BTreeSet, HashMap};
@@ -34,6 +35,7 @@ use crate::settings::Settings;
 use crate::tables::Readings;
 use aggregates::{Aggregates, Place};
 pub(crate) use compute::Cell;
+pub(crate) use standing::StandingAnswers;
 use linear::Columns;
 use measures::BUCKET;
 use partials::{Partials, Portion};

@@ -27,6 +27,8 @@ pub(crate) struct Gateway {
     pub(crate) catalogue: Catalogue,
     pub(crate) journal: Journal,
     pub(crate) cache: Cache,
+    /// What standing queries of the server have answered.
+    pub(crate) standing: StandingAnswers,
     /// The questions that are asked at the same time.
     pub(crate) turns: Semaphore,
     /// Whether no readings are decrypted, only aggregates.
@@ -57,6 +59,7 @@ impl Gateway {
             catalogue,
             journal: Journal::default(),
             cache,
+            standing: StandingAnswers::default(),
             turns: Semaphore::new(TURNS),
             aggregates_only: asking.aggregates_only,
             tables,

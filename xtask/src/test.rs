@@ -105,6 +105,11 @@ pub(crate) fn run(depth: Depth) -> Result<(), Failure> {
             tests.args(["--lib", "--bins", "--tests", "--", "--ignored"]);
             succeed("long tests", &mut tests)
         })?;
+        step("tests with the checks in inner loops", || {
+            let mut tests = cargo(&["test", "--profile", "checked", "--lib", "--tests"]);
+            tests.args(["--package", "tfhe-sbc-core", "--package", "tfhe-sbc-engine"]);
+            succeed("tests with the checks in inner loops", &mut tests)
+        })?;
         step("the demo", demo)?;
     }
     step("the C library", c::test)?;

@@ -17,8 +17,9 @@ use tfhe_sbc_upload::readings::Column;
 
 use super::measures::Measure;
 use super::partials::{Asked, Portion};
+use super::standing;
 use super::units::{Unit, requests, units};
-use crate::cache::Kept;
+use crate::cache::{Cache, Kept};
 use crate::catalogue::Upload;
 use crate::error::{GatewayError, Outcome, code};
 use crate::journal::{Entry, now};
@@ -123,16 +124,29 @@ impl Known {
         }
         let cache = &asked.gateway.cache;
         let units = units(cache, portion, asked.by, asked.range, &measures);
-        let kept = units.iter().map(|unit| {
-            let kept = cache.get(&unit.names);
-            kept.into_iter().collect::<Option<Vec<Kept>>>()
-        });
-        Ok(Self {
-            kept: kept.collect(),
+        let mut known = Self {
+            kept: vec![None; units.len()],
             measures,
             places,
             units,
-        })
+        };
+        known.look(cache);
+        let missing = known.missing();
+        if !missing.is_empty() {
+            let about = (&known.measures[..], &columns[..]);
+            standing::fill(asked, portion, about, &known.units, &missing);
+            known.look(cache);
+        }
+        Ok(known)
+    }
+
+    /// Takes what the cache has.
+    fn look(&mut self, cache: &Cache) {
+        for (unit, kept) in self.units.iter().zip(&mut self.kept) {
+            if kept.is_none() {
+                *kept = cache.get(&unit.names).into_iter().collect();
+            }
+        }
     }
 
     /// The places of the groups without answers.
@@ -349,7 +363,7 @@ fn grouped(answers: Vec<Answer>, measures: &[Measure], all: u64) -> Outcome<Vec<
 }
 
 /// Returns the answer to a measure about a group of that many rows.
-fn cell(measure: &Measure, answer: &Answer, rows: u64) -> Outcome<Cell> {
+pub(super) fn cell(measure: &Measure, answer: &Answer, rows: u64) -> Outcome<Cell> {
     let present = rows.saturating_sub(answer.missing.unwrap_or(0));
     let (value, time) = match &answer.value {
         AnswerValue::Number { value, .. } => (Some(*value), None),

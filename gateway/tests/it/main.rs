@@ -9,7 +9,10 @@ mod basics;
 mod clients;
 mod dashboard;
 mod page;
+#[path = "../../../crates/cli/tests/it/common/ports.rs"]
+mod ports;
 mod pushed;
 mod refusals;
+mod standing;
 mod watch;
 mod world;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::ports;
 use crate::world::{World, close};
 
 /// The means of each device.
@@ -32,8 +33,7 @@ fn start(command: &mut Command) -> Running {
 }
 
 fn free_port() -> u16 {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    free.local_addr().unwrap().port()
+    ports::free_address().port()
 }
 
 /// Waits until something is there.

@@ -224,7 +224,7 @@ impl World {
     }
 
     /// The address of the world's server.
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         std::fs::read_to_string(self.path().join("server.txt")).unwrap()
     }
 

@@ -245,10 +245,7 @@ fn csv_settings(desk: &Path, url: &str, more: &str) {
 fn batches_wait_for_the_server_and_what_was_read_survives_a_stop() {
     let desk = shared().desk();
     let directory = desk.path();
-    // Nobody listens there.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap();
-    drop(free);
+    let address = common::free_address();
     let more = "[batch]\nrows = 4\n[send]\nretry_first = \"50ms\"\nretry_most = \"200ms\"\n[metrics]\nfile = \"agent.prom\"";
     csv_settings(directory, &format!("https://{address}"), more);
     append(

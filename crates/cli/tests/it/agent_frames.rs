@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::common::board::{agent, append};
 use crate::common::frames::{make_pads, make_pads_for};
 use crate::common::mosquitto::{Mosquitto, desk};
-use crate::common::{Server, command, shared, tfhe_sbc, tfhe_sbc_fed};
+use crate::common::{self, Server, command, shared, tfhe_sbc, tfhe_sbc_fed};
 
 const BOARD: &str = "00000000000000b7";
 
@@ -252,10 +252,7 @@ fn through_kills_and_losses_no_pad_is_used_twice_and_no_row_counts_twice() {
     const ROWS: u32 = 90;
     let desk = shared().desk();
     let directory = desk.path();
-    let udp = {
-        let free = UdpSocket::bind("127.0.0.1:0").unwrap();
-        free.local_addr().unwrap().to_string()
-    };
+    let udp = common::free_address().to_string();
     let mut server = Server::start(directory, &["--udp-frames", &udp]);
     make_pads_for(directory, BOARD, 900, &["--named"]);
     send_pads(directory, &server.url);

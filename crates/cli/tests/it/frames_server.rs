@@ -14,7 +14,7 @@ use tfhe_sbc_transport::protocol::DeviceId;
 
 use crate::common::frames::{Board, make_pads};
 use crate::common::mosquitto::{Mosquitto, desk};
-use crate::common::{Server, shared, tfhe_sbc, tfhe_sbc_fed};
+use crate::common::{self, Server, shared, tfhe_sbc, tfhe_sbc_fed};
 
 /// A board of LoRaWAN, a board over UDP, and a board whose program is in C.
 const LORA: &str = "70b3d57ed0001234";
@@ -212,8 +212,7 @@ fn socket() -> UdpSocket {
 }
 
 fn free_udp() -> String {
-    let free = UdpSocket::bind("127.0.0.1:0").unwrap();
-    free.local_addr().unwrap().to_string()
+    common::free_address().to_string()
 }
 
 #[test]

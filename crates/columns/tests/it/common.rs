@@ -13,6 +13,8 @@ use tfhe_sbc_upload::declaration::{Declaration, Missing};
 use tfhe_sbc_upload::definition::{Definition, Under, UploadKind};
 use zeroize::Zeroizing;
 
+use crate::quick_set::QUICK_2_2;
+
 /// A column by its name, offset, scale and bits.
 pub(crate) type Described<'a> = (&'a str, f64, f64, u32);
 
@@ -61,7 +63,7 @@ pub(crate) struct Keys {
 impl Keys {
     /// Generates the keys from a seed of this byte.
     pub(crate) fn generate(seed: u8) -> Self {
-        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let parameters = QUICK_2_2.validate().unwrap();
         let mut seeds = SeedSequence::new(Seed::from_bytes([seed; 32]));
         let secret = SecretKey::generate(parameters, &mut seeds).unwrap();
         let key = SeededServerKey::<u64>::generate(&secret, &mut seeds, &|_| ()).unwrap();

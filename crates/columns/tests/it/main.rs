@@ -13,6 +13,7 @@ mod evaluated;
 mod extremes;
 mod optional;
 mod pair;
+mod quick_set;
 mod recordings;
 mod rehearsed;
 mod rolling;

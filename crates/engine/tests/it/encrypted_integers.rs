@@ -12,6 +12,7 @@ use tfhe_sbc_engine::integer::{
 };
 
 use crate::common::Keys;
+use crate::quick_set::QUICK_2_2;
 
 const VALUES: [u64; 4] = [0xb7, 0x00, 0xff, 0xb6];
 
@@ -113,6 +114,12 @@ fn agrees_with_its_rehearsal(set: ParameterSet) {
 
 #[test]
 fn blocks_of_two_bits_agree_with_their_rehearsal() {
+    agrees_with_its_rehearsal(QUICK_2_2);
+}
+
+#[test]
+#[ignore = "a minute of bootstraps"]
+fn blocks_of_the_default_set_agree_with_their_rehearsal() {
     agrees_with_its_rehearsal(MESSAGE_2_CARRY_2);
 }
 

@@ -23,6 +23,8 @@ mod golden;
 mod noise;
 mod operators;
 mod packing;
+#[path = "../../../columns/tests/it/quick_set.rs"]
+mod quick_set;
 mod reference;
 mod sanitise;
 mod sums;

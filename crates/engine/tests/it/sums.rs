@@ -13,6 +13,7 @@ use tfhe_sbc_oracle::noise_budget::{NoiseBudget, PbsParameters};
 use tfhe_sbc_oracle::statistics::variance_within;
 
 use crate::common::Keys;
+use crate::quick_set::QUICK_2_2;
 
 const SETS: [ParameterSet; 3] = [MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3];
 
@@ -110,9 +111,9 @@ fn a_year_takes_fewer_bootstraps() {
 /// A column is long enough for two full groups and a smaller one of bits, whose sum has every digit.
 #[test]
 fn sums_decrypt_to_what_they_rehearse_to() {
-    let (mut keys, server) = Keys::shared(MESSAGE_2_CARRY_2, 105);
+    let (mut keys, server) = Keys::shared(QUICK_2_2, 105);
     let evaluator = Evaluator::new(&server);
-    let circuit = circuit(MESSAGE_2_CARRY_2);
+    let circuit = circuit(QUICK_2_2);
     let width = Width::new(4).unwrap();
     let rows: Vec<u64> = (0..120).map(|row| (7 * row + 3) % 16).collect();
     let column = rows.iter().map(|x| {

@@ -17,7 +17,12 @@ use crate::key_set::{KeySet, Table, UploadKey, key_set, next_seeds, questions, s
 
 /// A table of 30 rows, whose columns are compact.
 pub(crate) fn readings() -> Table {
-    let rows = 0..30;
+    readings_of(30)
+}
+
+/// The first rows of the readings.
+pub(crate) fn readings_of(rows: i32) -> Table {
+    let rows = 0..rows;
     let a = rows.clone().map(|row| f64::from(row * 7 % 31));
     let b = rows.map(|row| f64::from(row * 5 % 13) / 2.0);
     let columns = [("a", 0.0, 1.0, 5), ("b", 0.0, 0.5, 5)];
@@ -219,7 +224,7 @@ fn decrypted_only(server: &Server, upload: &[u8], request: &[u8]) -> Vec<u8> {
 #[test]
 fn answers_of_bootstraps_are_packed_if_the_server_can() {
     let keys = key_set();
-    let table = readings();
+    let table = readings_of(12);
     let asked = questions(&[
         "rows(a > 20)",
         "max(a)",
@@ -314,7 +319,7 @@ fn flags_share_blocks_that_are_only_decrypted() {
 #[test]
 fn answers_of_servers_without_a_packing_key_are_cut() {
     let keys = key_set();
-    let table = readings();
+    let table = readings_of(8);
     let asked = questions(&["max(a)", "count(a > 12)", "argmin(b)"]);
     let request = keys.seal(&table, &asked).unwrap();
     let upload = keys.upload(&table);

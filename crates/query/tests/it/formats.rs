@@ -304,7 +304,7 @@ fn requests_with_any_bit_turned_over_do_no_harm() {
             continue;
         };
         parsed += 1;
-        if parsed % 8 == 0 {
+        if parsed % 64 == 0 {
             for (_, question) in request.questions {
                 let cost = costs(parameters, &table.metadata, &[question]);
                 counted += usize::from(cost.is_ok());
@@ -313,7 +313,7 @@ fn requests_with_any_bit_turned_over_do_no_harm() {
     }
     assert!(parsed > 100, "most texts and numbers may be others");
     assert!(
-        counted > parsed,
+        8 * counted > parsed,
         "of most requests all but one question is unharmed"
     );
 }

@@ -1,8 +1,8 @@
 //! Every function of the query language on small columns: device bytes in, decrypted answers
 //! out, against the same in the clear.
 
-use crate::key_set::{self, Evaluation, Table, questions, table};
-use crate::plain::{self, assert_answers};
+use crate::key_set::{Evaluation, Table, questions, table};
+use crate::plain::{self, assert_answers, quick_key_set};
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::cost::costs;
@@ -176,7 +176,7 @@ fn what_is_asked_together_costs_less_than_apart() {
 
 #[test]
 fn the_count_is_what_an_evaluation_takes() {
-    let keys = key_set::key_set();
+    let keys = quick_key_set();
     let table = readings();
     let mut asked = questions(&[
         "argmax(inside)",
@@ -195,7 +195,7 @@ fn the_count_is_what_an_evaluation_takes() {
 
 /// Evaluates a request on tables, each uploaded by itself.
 fn evaluate(tables: &[&Table], request: &[u8]) -> Evaluation {
-    let keys = key_set::key_set();
+    let keys = quick_key_set();
     let uploads: Vec<_> = tables.iter().map(|table| keys.upload(table)).collect();
     let uploads: Vec<&[u8]> = uploads.iter().map(|upload| &upload[..]).collect();
     let evaluation = keys.evaluate(&uploads, request, &Progress::default());
@@ -205,7 +205,7 @@ fn evaluate(tables: &[&Table], request: &[u8]) -> Evaluation {
 /// Questions ask for the sum of some columns, and for the rows of another.
 #[test]
 fn sums_of_columns_are_those_of_their_rows() {
-    let keys = key_set::key_set();
+    let keys = quick_key_set();
     let columns = [("a", -4.0, 0.5, 5), ("b", 0.0, 1.0, 2), ("c", 1.0, 0.25, 3)];
     let rows = |rows: std::ops::Range<u32>| {
         let readings = columns.map(|(_, offset, scale, bits)| {

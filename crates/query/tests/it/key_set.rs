@@ -8,7 +8,7 @@ use tfhe_sbc_core::device_public_key::DevicePublicKey;
 use tfhe_sbc_core::encoding::Derivation;
 use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
-use tfhe_sbc_core::parameters::KeyFingerprint;
+use tfhe_sbc_core::parameters::{KeyFingerprint, ParameterSet};
 use tfhe_sbc_core::random::{EntropyError, ExpanderKind, Seed, SeedSequence};
 use tfhe_sbc_core::wire::columns::ElementEncoding;
 use tfhe_sbc_core::workspace::HeapWorkspace;
@@ -63,18 +63,22 @@ pub(crate) fn seeds() -> SeedSequence {
 /// Drawn once for all tests of a binary.
 pub(crate) fn key_set() -> &'static KeySet {
     static KEY_SET: OnceLock<KeySet> = OnceLock::new();
-    KEY_SET.get_or_init(|| {
-        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    KEY_SET.get_or_init(|| KeySet::generate(MESSAGE_2_CARRY_2))
+}
+
+impl KeySet {
+    pub(crate) fn generate(set: ParameterSet) -> Self {
+        let parameters = set.validate().unwrap();
         let mut seeds = seeds();
         let secret = SecretKey::generate(parameters, &mut seeds).unwrap();
         let server = SeededServerKey::<u64>::generate(&secret, &mut seeds, &|_| ()).unwrap();
         let computing = Server::new(server.prepare(&|_| ()));
-        KeySet {
+        Self {
             secret,
             server,
             computing,
         }
-    })
+    }
 }
 
 pub(crate) fn questions(texts: &[&str]) -> Vec<Question> {

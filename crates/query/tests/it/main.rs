@@ -7,6 +7,8 @@
 #[allow(dead_code, reason = "the tests of the service use the rest")]
 mod key_set;
 mod plain;
+#[path = "../../../columns/tests/it/quick_set.rs"]
+mod quick_set;
 
 mod answers;
 mod derived;

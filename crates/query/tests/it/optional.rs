@@ -14,8 +14,8 @@ use tfhe_sbc_upload::gaps::Gaps;
 use tfhe_sbc_upload::readings::{Column, Compact, ReadingsMetadata};
 
 use crate::draw::Draw;
-use crate::key_set::{Table, key_set, next_seeds, questions, table};
-use crate::plain;
+use crate::key_set::{Table, next_seeds, questions, table};
+use crate::plain::{self, quick_key_set};
 
 fn form(bits: u32) -> Compact {
     Compact {
@@ -193,19 +193,22 @@ fn ciphertexts_with_gaps_answer_as_sql_does() {
         "count(none >= -4 or not none >= -4)",
         "histogram(none, 0, 1)",
     ]);
-    for ways in WAYS {
-        assert_answers(&known(ways), &asked);
+    for (first, ways) in WAYS.into_iter().enumerate() {
+        let table = known(ways);
+        for (answer, question) in rehearsed(&table, &asked).iter().zip(&asked) {
+            let expected = plain::answer(&table, question);
+            assert!(plain::agree(&answer.value, &expected), "{question}");
+        }
+        // The rehearsal stands for the ciphertexts of the other ways.
+        let some: Vec<_> = asked.iter().skip(first).step_by(WAYS.len()).collect();
+        assert_answers(&table, &some.into_iter().cloned().collect::<Vec<_>>());
     }
 }
 
-/// Compares the answers of a rehearsal and of ciphertexts with those in the clear.
+/// Compares the answers of ciphertexts with those in the clear.
 fn assert_answers(table: &Table, asked: &[Question]) {
-    for (answer, question) in rehearsed(table, asked).iter().zip(asked) {
-        let expected = plain::answer(table, question);
-        assert!(plain::agree(&answer.value, &expected), "{question}");
-    }
-    // As short as decryption permits, and packed or without their masks.
-    let keys = key_set();
+    // As short as decryption permits, and without their masks.
+    let keys = quick_key_set();
     let request = keys.seal(table, asked).unwrap();
     let uploads = [&keys.upload(table)[..]];
     let (result, _) = evaluate(
@@ -228,8 +231,8 @@ fn assert_answers(table: &Table, asked: &[Question]) {
 /// Each question makes its own function of values and gaps, and functions that are the same have the same digits.
 #[test]
 fn questions_about_the_same_values_share_their_digits() {
-    let (keys, table) = (key_set(), known(WAYS[0]));
-    let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+    let (keys, table) = (quick_key_set(), known(WAYS[0]));
+    let parameters = *keys.secret.parameters();
     let asked = questions(&["min(b)", "argmin(b)", "min(b)"]);
     let (each, together) = costs(&parameters, &table.metadata, &asked).unwrap();
     assert!(together.bootstraps < each[0].bootstraps + each[1].bootstraps);

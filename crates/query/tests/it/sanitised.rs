@@ -16,7 +16,7 @@ use tfhe_sbc_query::request::{Manner, Request, RequestError};
 use tfhe_sbc_query::results::Results;
 use tfhe_sbc_query::scope::{Scope, UploadRows};
 
-use crate::answers::{kinds, packing_server, readings, values};
+use crate::answers::{kinds, packing_server, readings, readings_of, values};
 use crate::key_set::{
     KeySet, Table, UploadKey, key_set, next_seeds, questions, seeds, table as table_of,
 };
@@ -86,7 +86,7 @@ fn ask(
 
 #[test]
 fn sanitised_answers_have_the_values_of_ordinary_ones() {
-    let (keys, table) = (key_set(), readings());
+    let (keys, table) = (key_set(), readings_of(12));
     let request = seal(keys, &keys.secret, &table, &ASKED);
     let short = Form::ForDecryption;
     let (result, bootstraps) = ask(keys, &table, &request, short, MAX_BOOTSTRAPS).unwrap();

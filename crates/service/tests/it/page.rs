@@ -2,10 +2,10 @@
 //! nothing to run.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::thread;
 
-use crate::common::{ALL, ANY_LENGTH, Site, TestServer, eventually};
+use crate::common::{ALL, ANY_LENGTH, Site, TestServer, eventually, free_address};
 use tfhe_sbc_service::certificates::CertificateAuthority;
 use tfhe_sbc_service::server::{Limits, ServeError};
 use tfhe_sbc_transport::identity::CertificateFiles;
@@ -45,14 +45,6 @@ fn read(html: &str) -> String {
 
 fn split(answer: &str) -> (&str, &str) {
     answer.split_once("\r\n\r\n").expect("head and body")
-}
-
-/// An address that is free for now.
-fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
 }
 
 fn get(address: SocketAddr, request: &str) -> String {

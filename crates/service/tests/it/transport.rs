@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
-use crate::common::{Site, TestServer};
+use crate::common::{Site, TestServer, free_address};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{AlertDescription, NamedGroup, ProtocolVersion};
@@ -147,10 +147,7 @@ fn a_server_under_another_name_is_not_trusted() {
 #[test]
 fn a_server_that_is_down_is_reported_as_such() {
     let site = Site::new();
-    let address = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let address = free_address();
     let refused = error(Client::connect(
         &format!("https://{address}"),
         &site.identity(&site.tls.device),

@@ -3,6 +3,7 @@
 pub(crate) mod board;
 pub(crate) mod frames;
 pub(crate) mod mosquitto;
+mod ports;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,6 +12,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+pub(crate) use ports::free_address;
 use tempfile::TempDir;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_tfhe-sbc");

@@ -25,10 +25,7 @@ pub(crate) struct Mosquitto {
 impl Mosquitto {
     /// Starts the broker, with TLS and the rules if `tls` is set, and otherwise for readings only.
     pub(crate) fn start(directory: &Path, tls: bool) -> Self {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
-        Self::start_at(directory, tls, port)
+        Self::start_at(directory, tls, super::free_address().port())
     }
 
     pub(crate) fn start_at(directory: &Path, tls: bool, port: u16) -> Self {

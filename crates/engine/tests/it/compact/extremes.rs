@@ -17,6 +17,7 @@ use tfhe_sbc_oracle::upload::UploadKind;
 
 use super::{codes, encoding, encrypt_code};
 use crate::common::Keys;
+use crate::quick_set::QUICK_2_2;
 
 const BITS: u32 = 10;
 const HEADROOM: u32 = 6;
@@ -46,7 +47,7 @@ fn numbers() -> Vec<u64> {
 
 #[test]
 fn extremes_decrypt_to_those_of_the_groups() {
-    let (mut keys, server) = Keys::shared(MESSAGE_2_CARRY_2, 130);
+    let (mut keys, server) = Keys::shared(QUICK_2_2, 130);
     let parameters = *server.parameters();
     let numbers = numbers();
     let values = numbers.iter();

@@ -1,6 +1,8 @@
 //! A server on loopback with a backend that only pretends, and clients for it.
 
 pub(crate) mod former;
+#[path = "../../../../cli/tests/it/common/ports.rs"]
+mod ports;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,6 +12,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+pub(crate) use ports::free_address;
 use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_query::evaluate::StoredUpload;
 use tfhe_sbc_query::progress::Progress;
