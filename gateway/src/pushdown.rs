@@ -35,11 +35,11 @@ use crate::settings::Settings;
 use crate::tables::Readings;
 use aggregates::{Aggregates, Place};
 pub(crate) use compute::Cell;
-pub(crate) use standing::StandingAnswers;
 use linear::Columns;
 use measures::BUCKET;
 use partials::{Partials, Portion};
 use periods::{Dependence, dependence, divisor};
+pub(crate) use standing::StandingAnswers;
 
 /// The rule.
 #[derive(Debug)]

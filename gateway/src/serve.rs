@@ -16,6 +16,7 @@ use crate::error::{GatewayError, Outcome, code};
 use crate::journal::Journal;
 use crate::options::{Arguments, Asking, Keys, Serve, Server, Shown, Task};
 use crate::owner::Owner;
+use crate::pushdown::StandingAnswers;
 use crate::{demo, page, session, watch, wire};
 
 /// The most questions that are asked at the same time: a server's queue has room for 8.

@@ -192,7 +192,9 @@ fn of_standing(
     let periods = gateway
         .owner
         .with_client(|client| client.all_periods(&standing.name, filter))?;
-    let texts = measures.iter().map(|measure| measure.question().to_string());
+    let texts = measures
+        .iter()
+        .map(|measure| measure.question().to_string());
     let looked_for = format!(
         "{} of {}",
         texts.collect::<Vec<_>>().join(", "),
@@ -222,17 +224,22 @@ fn of_standing(
             continue;
         }
         fetched += 1;
-        let decryption = gateway
-            .owner
-            .period_answers(&standing.name, period.from, LARGEST_RESULT)?;
+        let decryption =
+            gateway
+                .owner
+                .period_answers(&standing.name, period.from, LARGEST_RESULT)?;
         let Some(about) = &decryption.about else {
             continue;
         };
         let current = current_devices(asked, portion, about, period, result.computed_at);
+        let are_all = about.devices.len() == portion.devices.len()
+            && portion
+                .devices
+                .iter()
+                .all(|device| current.contains(device));
         let of_units = inside.into_iter().filter(|unit| match &unit.device {
             Some(device) => current.contains(device),
-            None => portion.devices.iter().all(|device| current.contains(device))
-                && about.devices.len() == portion.devices.len(),
+            None => are_all,
         });
         let fresh = kept(decryption, measures, ways, of_units)?;
         groups += fresh.len() as u64;
@@ -291,7 +298,9 @@ fn kept<'u>(
     ways: &HashMap<&str, Vec<(usize, Way)>>,
     units: impl Iterator<Item = &'u Unit>,
 ) -> Outcome<Vec<(Name, Kept)>> {
-    let answers = decryption.all().map_err(crate::error::GatewayError::internal)?;
+    let answers = decryption
+        .all()
+        .map_err(crate::error::GatewayError::internal)?;
     let mut of_groups: BTreeMap<(Option<String>, Option<Moment>), Vec<Answer>> = BTreeMap::new();
     for answer in answers {
         if let Some(group) = &answer.group {
