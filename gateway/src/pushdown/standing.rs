@@ -310,7 +310,7 @@ fn kept<'u>(
     }
     let mut fresh = Vec::new();
     for unit in units {
-        let device = unit.device.as_ref().map(|device| device.to_string());
+        let device = unit.device.as_ref().map(ToString::to_string);
         let key = (device, unit.period.map(|(from, _)| from));
         let Some(answers) = of_groups.get(&key) else {
             // There is no row in this part of the period.

@@ -1,7 +1,7 @@
 //! A parameter set of little security for tests of what is computed. The tests of other crates include this file.
 
-use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::dimensions::LweDimension;
+use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::parameters::{ParameterName, ParameterSet};
 use tfhe_sbc_core::random::NoiseDistribution;
 
