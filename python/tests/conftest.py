@@ -10,6 +10,17 @@ import tfhe_sbc as ts
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run the long tests, too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--long"):
+        for item in items:
+            if "long" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="a long test: give --long"))
+
+
 @pytest.fixture(scope="session")
 def keys() -> ts.Keys:
     return ts.keygen()

@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1]
 PAGES = [
     PACKAGE.parent / "README.md",
-    PACKAGE.parent / "docs" / "python.md",
+    pytest.param(PACKAGE.parent / "docs" / "python.md", marks=pytest.mark.long),
     PACKAGE / "README.md",
 ]
 

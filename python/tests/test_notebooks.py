@@ -11,6 +11,7 @@ def test_there_are_three():
     assert [path.stem for path in NOTEBOOKS] == ["alarms", "fleet", "weather-year"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook(path, tmp_path):
     nbformat = pytest.importorskip("nbformat", reason="the extra [notebooks] is not installed")

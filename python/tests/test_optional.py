@@ -204,6 +204,7 @@ def test_places_are_those_of_pandas(rehearsal):
             assert highest == (clear.idxmax(), clear.max())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("optional", [True, "clear"])
 def test_operators_with_keys_and_as_bytes(keys, server, optional):
     upload = ts.Encryptor(keys.device).encrypt(table(), columns=columns(optional))

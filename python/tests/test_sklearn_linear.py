@@ -210,6 +210,7 @@ def test_rows_of_a_class_stay_encrypted(rehearsal, use):
         ridge.is_class(table, 1)
 
 
+@pytest.mark.long
 def test_the_nearest_centre(rehearsal):
     features, _ = data_set("wine")
     scaler = preprocessing.StandardScaler()

@@ -41,7 +41,7 @@ const USAGE: &str = "usage: cargo xtask TASK
        unsafe [--check] writes or checks docs/unsafe.md, the list of unsafe code
        deny             licences, duplicates and sources of dependencies
        site             the guides as a site with search, and its links
-       python           the Python packages, installed, and their tests
+       python [--all]   the Python packages, installed, and their tests; --all adds the long ones
        gateway [--lints]
                         the SQL gateway, with psql, pandas, JDBC and DuckDB; with --lints also its lints
        web              the key owner's page, and its test in headless Chromium
@@ -101,7 +101,8 @@ fn main() -> ExitCode {
         ["web", "--page", file] => web::page(Path::new(file)),
         ["gateway"] => gateway::run(gateway::Depth::Usual),
         ["gateway", "--lints"] => gateway::run(gateway::Depth::All),
-        ["python"] => python::run(),
+        ["python"] => python::run(test::Depth::Usual),
+        ["python", "--all"] => python::run(test::Depth::All),
         ["site"] => site::run(),
         ["wheels"] => wheels::run(),
         ["header"] => c::header(),

@@ -23,7 +23,7 @@ const CHECKS: [(&str, Check); 14] = [
     ("deny", deny::run),
     ("test --all", || test::run(Depth::All)),
     ("site", site::run),
-    ("python", python::run),
+    ("python --all", || python::run(Depth::All)),
     ("web", web::run),
     ("gateway --lints", || gateway::run(gateway::Depth::All)),
     ("interop", || interop::run(None)),

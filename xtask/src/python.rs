@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::{Failure, output, succeed};
+use crate::test::Depth;
 use crate::venv;
 use crate::workspace::{
     PROFILE, absolute, build_program, built_folder, cargo, copy_folder, root, step, target_folder,
@@ -13,7 +14,8 @@ use crate::workspace::{
 /// The largest size of the client's wheel, in KiB.
 const MOST_OF_THE_CLIENT: u64 = 700;
 
-pub(crate) fn run() -> Result<(), Failure> {
+/// Installs the packages and runs their tests; the long ones with [`Depth::All`] only.
+pub(crate) fn run(depth: Depth) -> Result<(), Failure> {
     let work = absolute(&target_folder().join("python"))?;
     let program = built_folder()?.join("tfhe-sbc");
     let environment = Environment {
@@ -25,7 +27,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     build_program(&[])?;
     step("the packages", || environment.install())?;
     step("types and lints of Python", || environment.check_sources())?;
-    step("tests", || environment.test(&program))?;
+    step("tests", || environment.test(&program, depth))?;
     step("the client alone", || environment.test_client())
 }
 
@@ -104,10 +106,13 @@ impl Environment {
         succeed("stubtest", stubtest.arg("tfhe_sbc._native"))
     }
 
-    fn test(&self, program: &Path) -> Result<(), Failure> {
+    fn test(&self, program: &Path, depth: Depth) -> Result<(), Failure> {
         let mut pytest = self.program("pytest");
         pytest.args(["--quiet", "--durations=15"]);
         pytest.arg(self.sources.join("tests"));
+        if depth == Depth::All {
+            pytest.arg("--long");
+        }
         // Ray's workers would wait for whatever else runs.
         pytest
             .env("TFHE_SBC", program)

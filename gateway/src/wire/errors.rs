@@ -7,6 +7,7 @@ use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion_postgres::pgwire::error::{ErrorInfo, PgWireError};
+use tfhe_sbc_columns::nearest::nearest;
 
 use crate::error::{GatewayError, code};
 
@@ -60,9 +61,16 @@ fn of_datafusion(error: &DataFusionError) -> ErrorInfo {
         DataFusionError::ArrowError(error, _) => of_arrow(error),
         DataFusionError::SQL(error, _) => new("42601", format!("syntax error: {error}")),
         DataFusionError::SchemaError(error, _) => match &**error {
-            SchemaError::FieldNotFound { field, .. } => {
+            SchemaError::FieldNotFound {
+                field,
+                valid_fields,
+            } => {
                 let name = &field.name;
-                new("42703", format!("column \"{name}\" does not exist"))
+                let mut info = new("42703", format!("column \"{name}\" does not exist"));
+                let known = valid_fields.iter().map(|field| field.name.as_str());
+                info.hint = nearest(name, known)
+                    .map(|near| format!("Perhaps you meant to reference the column \"{near}\"."));
+                info
             }
             SchemaError::AmbiguousReference { field } => {
                 let name = &field.name;
@@ -94,7 +102,7 @@ fn of_arrow(error: &ArrowError) -> ErrorInfo {
         ArrowError::DivideByZero => new("22012", "division by zero".to_owned()),
         ArrowError::ArithmeticOverflow(message) => new("22003", message.clone()),
         ArrowError::ParseError(message) | ArrowError::CastError(message) => {
-            new("22P02", message.clone())
+            of_text(message, "22P02")
         }
         other => new(code::DATA, other.to_string()),
     }
@@ -120,10 +128,18 @@ fn of_plan(message: &str) -> ErrorInfo {
 }
 
 fn of_execution(message: &str) -> ErrorInfo {
-    match message.contains("Error parsing timestamp") {
-        true => new("22007", message.to_owned()),
-        false => new(code::DATA, message.to_owned()),
+    of_text(message, code::DATA)
+}
+
+/// The error of a text that is no value of its type. Other messages get `code`.
+fn of_text(message: &str, code: &str) -> ErrorInfo {
+    if !message.contains("Error parsing timestamp") {
+        return new(code, message.to_owned());
     }
+    let mut info = new("22007", message.to_owned());
+    let hint = "Write a date, or a time with its seconds: '2026-11-16' or '2026-11-16T06:30:00Z'.";
+    info.hint = Some(hint.to_owned());
+    info
 }
 
 /// Gives an error of the protocol's library its code.

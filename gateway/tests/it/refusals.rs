@@ -12,6 +12,16 @@ fn errors_have_the_codes_of_postgresql() {
     for (sql, code, words) in [
         ("SELEC 1", "42601", "syntax"),
         ("SELECT wind FROM readings", "42703", "wind"),
+        (
+            "SELECT avg(temprature) FROM readings",
+            "42703",
+            "\"temperature_c\"",
+        ),
+        (
+            "SELECT count(*) FROM readings WHERE time > '2026-11-16T06:30'",
+            "22007",
+            "seconds",
+        ),
         ("SELECT * FROM wind", "42P01", "wind"),
         ("SELECT mode(temperature_c) FROM readings", "42883", "HINT"),
         ("DELETE FROM readings", "25006", "DELETE"),

@@ -316,6 +316,7 @@ fn keys_of_the_sets_for_comparison_need_the_user_s_word() {
 }
 
 #[test]
+#[ignore = "a quarter of a minute of searches"]
 fn shipped_sets_are_answers_of_the_search() {
     let rows = tfhe_sbc(Path::new("."), &["params", "shipped", "--json"])
         .succeeded()

@@ -188,6 +188,7 @@ const WRONG: [Wrong; 14] = [
 ];
 
 #[test]
+#[ignore = "half a minute of statistics"]
 fn a_set_that_is_not_what_it_is_said_to_be_fails() {
     let set = MESSAGE_1_CARRY_1_P_FAIL_2M40;
     let parameters = set.validate().unwrap();
@@ -212,6 +213,7 @@ fn a_set_that_is_not_what_it_is_said_to_be_fails() {
 
 /// The same with an engine whose noise is not the one that its set states.
 #[test]
+#[ignore = "half a minute of statistics"]
 fn an_engine_with_other_noise_fails() {
     let set = MESSAGE_1_CARRY_1_P_FAIL_2M40;
     let mut noisy = set;

@@ -1,5 +1,7 @@
 //! Answers on their way to the key owner: their size, and what one defective answer does to the others.
 
+use std::sync::OnceLock;
+
 use tfhe_sbc_columns::Server;
 use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::lwe::LweCiphertext;
@@ -118,7 +120,7 @@ fn linear_answers_about_public_key_uploads_have_cut_masks() {
     let upload = keys.upload_with(&UploadKey::Public(&public), &table);
     let request = keys.seal(&table, &questions(&["score(a)"])).unwrap();
     let progress = Progress::default();
-    let packed = decrypted_only(&packing_server(keys), &upload, &request);
+    let packed = decrypted_only(packing_server(), &upload, &request);
     let bits = kept_bits(&packed);
     assert!((19 + 7..19 + 13).contains(&bits), "{bits}");
     let whole = keys.evaluate(&[&upload], &request, &progress).unwrap();
@@ -197,13 +199,17 @@ fn an_answer_that_cannot_be_read_does_not_hide_the_others() {
     assert!(decrypted.all().is_err());
 }
 
-/// The server of a key set, with a packing key.
-pub(crate) fn packing_server(keys: &KeySet) -> Server {
-    let packing = packing_of(keys.secret.parameters()).unwrap();
-    let packing = SeededPackingKey::generate(&keys.secret, &packing, &mut seeds()).unwrap();
-    let server = SeededServerKey::<u64>::from_bytes(&keys.server.to_bytes()).unwrap();
-    let server = server.with_packing_key(packing).unwrap();
-    Server::new(server.prepare(&|_| ()))
+/// The server of the shared key set, with a packing key that is made once.
+pub(crate) fn packing_server() -> &'static Server {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    SERVER.get_or_init(|| {
+        let keys = key_set();
+        let packing = packing_of(keys.secret.parameters()).unwrap();
+        let packing = SeededPackingKey::generate(&keys.secret, &packing, &mut seeds()).unwrap();
+        let server = SeededServerKey::<u64>::from_bytes(&keys.server.to_bytes()).unwrap();
+        let server = server.with_packing_key(packing).unwrap();
+        Server::new(server.prepare(&|_| ()))
+    })
 }
 
 /// The result that a server returns to a key owner who only decrypts.
@@ -235,7 +241,7 @@ fn answers_of_bootstraps_are_packed_if_the_server_can() {
     let request = keys.seal(&table, &asked).unwrap();
     let upload = keys.upload(&table);
     let progress = Progress::default();
-    let packed = decrypted_only(&packing_server(keys), &upload, &request);
+    let packed = decrypted_only(packing_server(), &upload, &request);
     let whole = keys
         .evaluate(&[&upload], &request, &progress)
         .unwrap()
@@ -288,7 +294,7 @@ fn flags_share_blocks_that_are_only_decrypted() {
     let table = readings();
     let rows = table.readings[0].len();
     let upload = keys.upload(&table);
-    let with_key = packing_server(keys);
+    let with_key = packing_server();
     let mut shared = 0;
     for text in ["rows(a > 20)", "rows(not a > 20)", "rows(a > 12 or b < 3)"] {
         let request = keys.seal(&table, &questions(&[text])).unwrap();
@@ -296,7 +302,7 @@ fn flags_share_blocks_that_are_only_decrypted() {
         let whole = whole.unwrap().result;
         assert!(!first_answer(keys, &whole).joined);
         for (server, kind) in [
-            (&with_key, Kind::PackedList),
+            (with_key, Kind::PackedList),
             (&keys.computing, Kind::CutLweList),
         ] {
             let short = decrypted_only(server, &upload, &request);

@@ -113,7 +113,7 @@ const COLUMNS: [(&str, f64, f64, u32); 2] = [("a", -4.0, 0.5, 5), ("d", 0.0, 0.2
 fn random_questions_are_answered_as_in_the_clear() {
     let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
     let mut draw = Draw(3);
-    for _ in 0..500 {
+    for _ in 0..250 {
         let rows = 2 + draw.below(8);
         let column = |draw: &mut Draw, (_, offset, scale, bits): (&str, f64, f64, u32)| {
             // Half of the readings are at a threshold, beside one or at an end.

@@ -298,13 +298,13 @@ fn requests_with_any_bit_turned_over_do_no_harm() {
     let request = keys.seal(&table, &all_questions()).unwrap();
     let (message, _) = Message::parse(&request).unwrap();
     let (mut parsed, mut counted) = (0, 0);
-    for bit in 0..8 * message.payload.len() {
+    for bit in (0..8 * message.payload.len()).step_by(3) {
         let forged = damaged(keys, &message, bit);
         let Ok(ParsedRequest { request, .. }) = Request::parse(&forged, parameters, key) else {
             continue;
         };
         parsed += 1;
-        if parsed % 64 == 0 {
+        if parsed % 16 == 0 {
             for (_, question) in request.questions {
                 let cost = costs(parameters, &table.metadata, &[question]);
                 counted += usize::from(cost.is_ok());
@@ -313,7 +313,7 @@ fn requests_with_any_bit_turned_over_do_no_harm() {
     }
     assert!(parsed > 100, "most texts and numbers may be others");
     assert!(
-        8 * counted > parsed,
+        2 * counted > parsed,
         "of most requests all but one question is unharmed"
     );
 }

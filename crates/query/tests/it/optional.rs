@@ -82,7 +82,7 @@ fn rehearsed(table: &Table, questions: &[Question]) -> Vec<Answer> {
 fn random_questions_about_readings_with_gaps_are_answered_as_in_sql() {
     let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
     let mut draw = Draw(7);
-    for _ in 0..400 {
+    for _ in 0..200 {
         let table = draw.table();
         let table = with_gaps(table, &mut draw);
         let question = draw.question(table.metadata.rows.len());

@@ -176,17 +176,17 @@ fn assert_rehearsed(
 #[test]
 fn random_questions_are_answered_as_in_the_clear() {
     let sets = [MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3];
-    assert_rehearsed(&sets, &mut Draw(1), 300, |table| table);
+    assert_rehearsed(&sets, &mut Draw(1), 200, |table| table);
 }
 
 #[test]
 fn random_questions_about_compact_columns_are_answered_as_in_the_clear() {
     let mut draw = Draw(2);
-    assert_rehearsed(&[MESSAGE_2_CARRY_2], &mut draw, 300, |table| {
+    assert_rehearsed(&[MESSAGE_2_CARRY_2], &mut draw, 150, |table| {
         table.compact()
     });
     // Compact and radix columns in one expression.
-    assert_rehearsed(&[MESSAGE_2_CARRY_2], &mut draw, 150, |table| {
+    assert_rehearsed(&[MESSAGE_2_CARRY_2], &mut draw, 100, |table| {
         let mut mixed = table.compact();
         mixed.metadata.columns[1].compact = None;
         mixed

@@ -76,12 +76,10 @@ fn ask(
     form: Form,
     most: u64,
 ) -> Result<(Vec<u8>, u64), EvaluateError> {
-    let (server, upload) = (packing_server(keys), keys.upload(table));
+    let (server, upload) = (packing_server(), keys.upload(table));
     let progress = Progress::default();
     let uploads = [&upload[..]];
-    evaluate(
-        &server, &uploads, request, form, most, &progress, next_seeds,
-    )
+    evaluate(server, &uploads, request, form, most, &progress, next_seeds)
 }
 
 #[test]

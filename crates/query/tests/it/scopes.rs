@@ -99,7 +99,7 @@ impl Stored {
         let uploads: Vec<StoredUpload<'_>> = uploads.collect();
         let (progress, short) = (Progress::default(), Form::ForDecryption);
         evaluate(
-            &packing_server(keys),
+            packing_server(),
             &uploads,
             &request,
             short,
@@ -133,7 +133,7 @@ impl Stored {
         };
         let (progress, short) = (Progress::default(), Form::ForDecryption);
         let (result, bootstraps) = evaluate(
-            &packing_server(keys),
+            packing_server(),
             &[upload],
             &request.unwrap(),
             short,
