@@ -28,7 +28,7 @@ pub(crate) struct Gateway {
     pub(crate) catalogue: Catalogue,
     pub(crate) journal: Journal,
     pub(crate) cache: Cache,
-    /// What standing queries of the server have answered.
+    /// The standing queries of the owner, whose answers go into the cache.
     pub(crate) standing: StandingAnswers,
     /// The questions that are asked at the same time.
     pub(crate) turns: Semaphore,

@@ -42,7 +42,7 @@ const FAREWELL: Duration = Duration::from_secs(10);
 pub(crate) struct Delivery {
     /// The rows to send: with a condition, those that meet it.
     pub(crate) answer: Answer,
-    /// Whether any row meets the condition of `--when`; `None` without a condition.
+    /// True if a row meets the condition of `--when`, false if none does, and `None` if no condition was given.
     pub(crate) is_alert: Option<bool>,
 }
 

@@ -1,19 +1,18 @@
 //! Answers that standing queries of the server have: they are put into the cache before anything is asked.
 //!
-//! The answer of a period counts if it is of the uploads that the catalogue has for the period, device by device: as many, and all
-//! stored before the answer was computed. Uploads that came or went since make it another answer, and the group is asked about.
+//! The answer of a period counts for a device if it is of the uploads that the catalogue has of the device for the period: as many,
+//! each of which certainly has rows in the period and was stored before the answer was computed. All of these were then in the
+//! answer, and no other was. Uploads that came or went since make it another answer, and the group is asked about.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tfhe_sbc_query::results::{Answer, AnswerValue, Decryption};
 use tfhe_sbc_query::scope::{About, Grouping};
 use tfhe_sbc_transport::client::Client;
-use tfhe_sbc_transport::standing::{
-    LARGEST_RESULT, Period, PeriodFilter, PeriodState, Standing, StandingName,
-};
-use tfhe_sbc_upload::moments::Moment;
+use tfhe_sbc_transport::standing::{LARGEST_RESULT, Period, PeriodFilter, PeriodState, Standing};
+use tfhe_sbc_upload::moments::{Moment, Span};
 use tfhe_sbc_upload::readings::Column;
 
 use super::compute::{Cell, cell};
@@ -21,14 +20,14 @@ use super::measures::Measure;
 use super::partials::{Asked, Portion};
 use super::units::Unit;
 use crate::cache::{Kept, Name};
-use crate::error::Outcome;
+use crate::error::{GatewayError, Outcome};
 use crate::journal::{Entry, now};
 use crate::owner::Owner;
 
 /// The time after which the standing queries are listed again.
 const LISTED: Duration = Duration::from_secs(30);
 
-/// The most periods whose answers are fetched for a statement. The next one goes on.
+/// The most periods whose answers one statement fetches. Those of further periods are fetched by the next statement.
 const MOST_PERIODS: usize = 1000;
 
 /// The standing queries of the owner, as they were listed last, and the results that have been read.
@@ -38,14 +37,18 @@ pub(crate) struct StandingAnswers(Mutex<State>);
 #[derive(Default)]
 struct State {
     listed: Option<(Instant, Arc<Vec<Standing>>)>,
-    /// The results that have been read, by standing query, period, time of computation, and what was looked for in them.
-    read: BTreeSet<(StandingName, Moment, Moment, String)>,
+    /// The hashes of the results that have been read, with what was looked for in them.
+    read: HashSet<Name>,
 }
 
 impl StandingAnswers {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the standing queries; none if the server does not tell.
     fn list(&self, owner: &Owner) -> Arc<Vec<Standing>> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         if let Some((at, list)) = &state.listed
             && at.elapsed() < LISTED
         {
@@ -59,21 +62,6 @@ impl StandingAnswers {
         state.listed = Some((Instant::now(), Arc::clone(&list)));
         list
     }
-
-    /// Returns whether a result has not been read yet, and notes that it is.
-    fn begins(
-        &self,
-        name: &StandingName,
-        period: &Period,
-        computed_at: Moment,
-        looked_for: &str,
-    ) -> bool {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let looked_for = looked_for.to_owned();
-        state
-            .read
-            .insert((name.clone(), period.from, computed_at, looked_for))
-    }
 }
 
 /// The way from the answer to a question of a standing query to the answer to a measure.
@@ -84,13 +72,12 @@ enum Way {
     SumOfMean,
 }
 
-/// Returns the places of the measures that the answers to questions give, by the texts of the questions.
-fn ways<'q>(
-    questions: &'q [String],
-    measures: &[Measure],
-    columns: &[Column],
-) -> HashMap<&'q str, Vec<(usize, Way)>> {
-    let mut ways: HashMap<&str, Vec<(usize, Way)>> = HashMap::new();
+/// The places of the measures that the answers to questions give, by the texts of the questions.
+type Ways<'q> = HashMap<&'q str, Vec<(usize, Way)>>;
+
+/// Finds the measures that the answers to questions about these columns give.
+fn ways<'q>(questions: &'q [String], measures: &[Measure], columns: &[Column]) -> Ways<'q> {
+    let mut ways: Ways<'_> = HashMap::new();
     for (place, measure) in measures.iter().enumerate() {
         let question = measure.question();
         let text = question.to_string();
@@ -141,7 +128,6 @@ pub(super) fn fill(
     units: &[Unit],
     missing: &[usize],
 ) {
-    let gateway = &asked.gateway;
     let wanted: Vec<&Unit> = missing
         .iter()
         .filter_map(|place| units.get(*place))
@@ -152,18 +138,24 @@ pub(super) fn fill(
     let (Some((since, _)), Some((_, until))) = (begin, end) else {
         return;
     };
+    let wanted = Wanted {
+        asked,
+        portion,
+        measures,
+        units: wanted,
+        times: PeriodFilter {
+            since: Some(since),
+            until: Some(until),
+            ..PeriodFilter::default()
+        },
+    };
+    let gateway = &asked.gateway;
     for standing in gateway.standing.list(&gateway.owner).iter() {
         let ways = ways(&standing.questions, measures, columns);
         if ways.is_empty() || standing.by.parse::<Grouping>() != Ok(asked.by) {
             continue;
         }
-        let filter = PeriodFilter {
-            since: Some(since),
-            until: Some(until),
-            ..PeriodFilter::default()
-        };
-        let filled = of_standing(asked, portion, measures, &wanted, standing, &ways, filter);
-        if let Err(error) = filled {
+        if let Err(error) = wanted.take_from(standing, &ways) {
             // What is not filled is asked of the server.
             tracing::warn!(standing = %standing.name, %error, "the answers of a standing query are not read");
         }
@@ -178,129 +170,144 @@ fn is_whole(asked: &Asked, unit: &Unit) -> bool {
     })
 }
 
-fn of_standing(
-    asked: &Asked,
-    portion: &Portion,
-    measures: &[Measure],
-    wanted: &[&Unit],
-    standing: &Standing,
-    ways: &HashMap<&str, Vec<(usize, Way)>>,
-    filter: PeriodFilter,
-) -> Outcome<()> {
-    let gateway = &asked.gateway;
-    let begun = now();
-    let periods = gateway
-        .owner
-        .with_client(|client| client.all_periods(&standing.name, filter))?;
-    let texts = measures
-        .iter()
-        .map(|measure| measure.question().to_string());
-    let looked_for = format!(
-        "{} of {}",
-        texts.collect::<Vec<_>>().join(", "),
-        portion.devices.join(",")
-    );
-    let (mut groups, mut bytes) = (0u64, 0u64);
-    let mut fetched = 0;
-    for period in &periods {
-        let Some(result) = period.result.as_ref().filter(|result| result.late == 0) else {
-            continue;
-        };
-        let inside: Vec<&Unit> = wanted
-            .iter()
-            .filter(|unit| {
-                unit.period
-                    .is_some_and(|(from, until)| period.from <= from && until <= period.until)
-            })
-            .copied()
-            .collect();
-        if period.state != PeriodState::Computed || inside.is_empty() || fetched == MOST_PERIODS {
-            continue;
-        }
-        if !gateway
-            .standing
-            .begins(&standing.name, period, result.computed_at, &looked_for)
-        {
-            continue;
-        }
-        fetched += 1;
-        let decryption =
-            gateway
-                .owner
-                .period_answers(&standing.name, period.from, LARGEST_RESULT)?;
-        let Some(about) = &decryption.about else {
-            continue;
-        };
-        let current = current_devices(asked, portion, about, period, result.computed_at);
-        let are_all = about.devices.len() == portion.devices.len()
-            && portion
-                .devices
-                .iter()
-                .all(|device| current.contains(device));
-        let of_units = inside.into_iter().filter(|unit| match &unit.device {
-            Some(device) => current.contains(device),
-            None => are_all,
-        });
-        let fresh = kept(decryption, measures, ways, of_units)?;
-        groups += fresh.len() as u64;
-        bytes += result.bytes;
-        gateway.cache.keep(&fresh);
-    }
-    if groups > 0 {
-        gateway.journal.add(Entry {
-            asked: begun,
-            what: format!("standing query {}", standing.name),
-            devices: portion.devices.len() as u64,
-            groups,
-            cached: 0,
-            bootstraps: 0,
-            seconds: 0.0,
-            bytes,
-        });
-    }
-    Ok(())
+/// Groups whose answers standing queries may have.
+struct Wanted<'a> {
+    asked: &'a Asked,
+    portion: &'a Portion,
+    measures: &'a [Measure],
+    units: Vec<&'a Unit>,
+    /// The periods that they are in.
+    times: PeriodFilter,
 }
 
-/// Returns the devices of which an answer has all uploads that may have rows in its period.
-fn current_devices(
-    asked: &Asked,
-    portion: &Portion,
-    about: &About,
-    period: &Period,
-    computed_at: Moment,
-) -> BTreeSet<Arc<str>> {
-    let is_current = |device: &&Arc<str>| {
-        let uploads = asked.snapshot.of_device(device);
-        let uploads: Vec<_> = uploads
-            .filter(|upload| upload.meets(Some(period.from), Some(period.until)))
+impl Wanted<'_> {
+    /// Puts the answers of a standing query into the cache.
+    fn take_from(&self, standing: &Standing, ways: &Ways<'_>) -> Outcome<()> {
+        let gateway = &self.asked.gateway;
+        let begun = now();
+        let periods = gateway
+            .owner
+            .with_client(|client| client.all_periods(&standing.name, self.times.clone()))?;
+        let (mut groups, mut bytes, mut fetched) = (0, 0, 0);
+        for period in &periods {
+            let Some(result) = period.result.as_ref().filter(|result| result.late == 0) else {
+                continue;
+            };
+            let within = |unit: &&&Unit| {
+                unit.period
+                    .is_some_and(|(from, until)| period.from <= from && until <= period.until)
+            };
+            let mut units: Vec<&Unit> = self.units.iter().filter(within).copied().collect();
+            let read = self.read(standing, &result.id.to_string());
+            if period.state != PeriodState::Computed
+                || units.is_empty()
+                || fetched == MOST_PERIODS
+                || gateway.standing.lock().read.contains(&read)
+            {
+                continue;
+            }
+            fetched += 1;
+            let decryption =
+                gateway
+                    .owner
+                    .period_answers(&standing.name, period.from, LARGEST_RESULT)?;
+            if let Some(about) = &decryption.about {
+                let current = self.current_devices(about, period, result.computed_at);
+                let devices = &self.portion.devices;
+                let are_all = about.devices.len() == devices.len()
+                    && devices.iter().all(|device| current.contains(device));
+                units.retain(|unit| match &unit.device {
+                    Some(device) => current.contains(device),
+                    None => are_all,
+                });
+                let fresh = kept(decryption, self.measures, ways, &units)?;
+                gateway.cache.keep(&fresh);
+                groups += units.len() as u64;
+                bytes += result.bytes;
+            }
+            gateway.standing.lock().read.insert(read);
+        }
+        if groups > 0 {
+            gateway.journal.add(Entry {
+                asked: begun,
+                what: format!("standing query {}", standing.name),
+                devices: self.portion.devices.len() as u64,
+                groups,
+                cached: 0,
+                bootstraps: 0,
+                seconds: 0.0,
+                bytes,
+            });
+        }
+        Ok(())
+    }
+
+    /// Returns a hash of a result and of what is looked for in it.
+    fn read(&self, standing: &Standing, result: &str) -> Name {
+        let questions = self.measures.iter();
+        let questions: Vec<String> = questions
+            .map(|measure| measure.question().to_string())
             .collect();
-        // The list has seconds.
-        let before = computed_at.unix_ms() - 1000;
-        let stored_before = |created_at: &str| {
-            let stored = created_at.parse::<Moment>();
-            stored.is_ok_and(|stored| stored.unix_ms() <= before)
+        self.asked.gateway.cache.name(&[
+            standing.name.to_string().as_bytes(),
+            result.as_bytes(),
+            questions.join(", ").as_bytes(),
+            self.portion.devices.join(",").as_bytes(),
+        ])
+    }
+
+    /// Returns the devices of which an answer has just the uploads that the catalogue has for its period.
+    fn current_devices(
+        &self,
+        about: &About,
+        period: &Period,
+        computed_at: Moment,
+    ) -> BTreeSet<Arc<str>> {
+        let is_current = |device: &&Arc<str>| {
+            let uploads = self.asked.snapshot.of_device(device);
+            let uploads: Vec<(Option<Span>, Option<Moment>)> = uploads
+                .filter(|upload| upload.meets(Some(period.from), Some(period.until)))
+                .map(|upload| (upload.span(), upload.created_at.parse().ok()))
+                .collect();
+            let mut devices = about.devices.iter();
+            devices
+                .find(|about| about.name.as_deref() == Some(&***device))
+                .is_some_and(|about| {
+                    let period = (period.from, period.until);
+                    are_those(&uploads, about.uploads, period, computed_at)
+                })
         };
-        let mut devices = about.devices.iter();
-        devices.any(|about| {
-            about.name.as_deref() == Some(&***device) && about.uploads == uploads.len() as u64
-        }) && uploads
-            .iter()
-            .all(|upload| stored_before(&upload.created_at))
-    };
-    let current = portion.devices.iter().filter(is_current);
-    current.cloned().collect()
+        let current = self.portion.devices.iter().filter(is_current);
+        current.cloned().collect()
+    }
+}
+
+/// Returns whether uploads, each with its span and the time at which it was stored, are those of an answer about `count` uploads
+/// that was computed at a time. Uploads that may be without rows in the period, or were stored later, leave that open.
+fn are_those(
+    uploads: &[(Option<Span>, Option<Moment>)],
+    count: u64,
+    (from, until): (Moment, Moment),
+    computed_at: Moment,
+) -> bool {
+    let in_period = |moment: Moment| from <= moment && moment < until;
+    // The catalogue tells the second in which an upload was stored.
+    let last = computed_at.unix_ms() - 1000;
+    uploads.len() as u64 == count
+        && uploads.iter().all(|(span, stored)| {
+            span.is_some_and(|span| in_period(span.first) || in_period(span.last))
+                && stored.is_some_and(|stored| stored.unix_ms() <= last)
+        })
 }
 
 /// Returns the answers about groups, under their names.
-fn kept<'u>(
+fn kept(
     decryption: Decryption,
     measures: &[Measure],
-    ways: &HashMap<&str, Vec<(usize, Way)>>,
-    units: impl Iterator<Item = &'u Unit>,
+    ways: &Ways<'_>,
+    units: &[&Unit],
 ) -> Outcome<Vec<(Name, Kept)>> {
-    let answers = decryption
-        .all()
-        .map_err(crate::error::GatewayError::internal)?;
+    let answers = decryption.all().map_err(GatewayError::internal)?;
     let mut of_groups: BTreeMap<(Option<String>, Option<Moment>), Vec<Answer>> = BTreeMap::new();
     for answer in answers {
         if let Some(group) = &answer.group {
@@ -345,6 +352,27 @@ fn kept<'u>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_counts_only_if_it_is_of_the_same_uploads() {
+        let moment = |hour: i64| Moment::from_unix_ms(hour * 3_600_000);
+        let upload = |first, last, stored| {
+            let (first, last) = (moment(first), moment(last));
+            (Some(Span { first, last }), Some(moment(stored)))
+        };
+        let day = (moment(0), moment(24));
+        let are = |uploads: &[_], count| are_those(uploads, count, day, moment(30));
+        assert!(are(&[upload(1, 2, 25), upload(20, 28, 29)], 2));
+        // One that came or went.
+        assert!(!are(&[upload(1, 2, 25)], 2));
+        assert!(!are(&[upload(1, 2, 25), upload(3, 4, 25)], 1));
+        // One that was stored after the answer, or in the same second.
+        assert!(!are(&[upload(1, 2, 31)], 1));
+        assert!(!are(&[upload(1, 2, 30)], 1));
+        // One that may have no row in the period, and may stand for one that went.
+        assert!(!are(&[upload(-2, 26, 27)], 1));
+        assert!(!are(&[(None, Some(moment(1)))], 1));
+    }
 
     #[test]
     fn sums_of_means_are_those_of_the_readings() {

@@ -25,8 +25,8 @@ pub enum Outgoing<'a> {
         payload: &'a [u8],
         /// Its number, not 0.
         id: u16,
-        /// Whether the broker keeps the message and sends it to later subscribers. It replaces the message that the
-        /// broker kept for the topic before.
+        /// True for a retained message (MQTT 3.1.1, section 3.3.1.3): the broker stores it in place of the topic's
+        /// former one, and sends it to clients that subscribe later.
         retain: bool,
     },
     /// Acknowledges a message.
