@@ -29,6 +29,7 @@ mod evaluate;
 mod input;
 mod look_up;
 mod lookups;
+mod repeated;
 mod short_list;
 mod sums;
 mod table;
@@ -50,6 +51,8 @@ pub(crate) use cost::{Lowering, round_cost};
 pub use evaluate::CircuitEvaluateError;
 use input::Input;
 use lookups::Lookups;
+pub(crate) use repeated::Repeated;
+use repeated::{Templates, Traces};
 pub(crate) use sums::Addend;
 use table::Tables;
 pub use watch::Watch;
@@ -96,6 +99,7 @@ pub struct Circuit {
     sums: Vec<SumPlan>,
     /// The lowerings of columns that were found to be the cheaper ones, by the shapes of the columns.
     lowerings: RwLock<HashMap<Box<[i64]>, Lowering>>,
+    templates: RwLock<Templates>,
     graph: RwLock<Graph>,
 }
 
@@ -108,6 +112,7 @@ struct Graph {
     lookups: Lookups,
     tables: Tables,
     watched: Watched,
+    traces: Traces,
 }
 
 /// The scope of operators that are recorded side by side. See [`Circuit::batch_of`].
@@ -146,6 +151,7 @@ impl Circuit {
             batch: AtomicUsize::new(1),
             sums: Vec::new(),
             lowerings: RwLock::default(),
+            templates: RwLock::default(),
             graph: RwLock::default(),
         })
     }

@@ -38,6 +38,11 @@ impl Source {
         }
     }
 
+    /// Returns whether the errors of two sources may depend on each other.
+    pub(super) fn is_correlated(self, other: Self) -> bool {
+        self.origin() == other.origin()
+    }
+
     /// The number of the lookup, if it is one.
     pub(super) fn lookup(self) -> Option<usize> {
         match self {
@@ -134,8 +139,8 @@ impl Block {
         if let [term] = &*self.terms {
             return of_term(term).pow(2);
         }
-        let same_origin = |a: &Term, b: &Term| a.source.origin() == b.source.origin();
-        let origins = self.terms.chunk_by(same_origin);
+        let are_correlated = |a: &Term, b: &Term| a.source.is_correlated(b.source);
+        let origins = self.terms.chunk_by(are_correlated);
         let level = |terms: &[Term]| terms.iter().map(of_term).sum::<u64>();
         origins.map(|terms| level(terms).pow(2)).sum()
     }
@@ -154,6 +159,17 @@ impl Block {
     /// The lookups among the sources.
     pub(super) fn lookups(&self) -> impl Iterator<Item = usize> {
         self.terms.iter().filter_map(|term| term.source.lookup())
+    }
+
+    /// Returns the same combination of other sources, which must be as different and as correlated as those of the block;
+    /// `None` if there is none for a source.
+    pub(super) fn of_sources(&self, of: impl Fn(Source) -> Option<Source>) -> Option<Self> {
+        let mut block = self.clone();
+        for term in block.terms.iter_mut() {
+            term.source = of(term.source)?;
+        }
+        block.terms.sort_unstable_by_key(|term| term.source);
+        Some(block)
     }
 
     /// Returns the block with a smaller interval, which the operator knows although the terms do

@@ -147,7 +147,7 @@ impl Circuit {
         graph.watched.tick(graph.lookups.len());
         let table = graph.tables.place(&key);
         let constant = x.constant - x.low();
-        graph.lookups.place(&x.terms, constant, table)
+        graph.place_lookup(&x.terms, constant, table)
     }
 }
 

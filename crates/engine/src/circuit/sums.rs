@@ -158,7 +158,7 @@ impl Circuit {
         let graph = &mut *self.graph_mut();
         graph.watched.tick(graph.lookups.len());
         let table = graph.tables.place_chunk(lookup);
-        graph.lookups.place(&input.terms, 0, table)
+        graph.place_lookup(&input.terms, 0, table)
     }
 }
 

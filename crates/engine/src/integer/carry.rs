@@ -15,6 +15,7 @@
 //! faster, for the number of operators that run side by side and the number of threads.
 
 use super::{Block, Circuit, Integer, IntegerError, Signedness, Width};
+use crate::circuit::Repeated;
 
 /// Digits, and the carry out of the most significant one.
 pub(super) struct Carried {
@@ -59,8 +60,10 @@ impl Circuit {
         if self.are_digits(a) {
             return a.clone();
         }
-        let carried = self.carry(&a.blocks, &Block::clear(0), a.width);
-        Integer::new(carried.digits, a.width)
+        let digits = self.repeated(Repeated::Digits(a.width), &[&a.blocks], || {
+            self.carry(&a.blocks, &Block::clear(0), a.width).digits
+        });
+        Integer::new(digits, a.width)
     }
 
     /// The digits of blocks [with room](Self::have_room), and the carry out of the width.

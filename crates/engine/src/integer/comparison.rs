@@ -62,7 +62,11 @@ impl Circuit {
     }
 
     /// A block with the sign of `a - b`.
-    fn sign_of_difference<S: Signedness>(&self, a: &Integer<S>, b: &Integer<S>) -> Block {
+    pub(super) fn sign_of_difference<S: Signedness>(
+        &self,
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> Block {
         let mut terms = self.digit_differences(a, b);
         let last = terms.len() - 1;
         let half = self.digit_modulus(a.width, last) / 2;

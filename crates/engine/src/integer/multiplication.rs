@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use super::sum::Columns;
 use super::{Block, Circuit, Clear, FheBool, FheInt, FheUint, Integer, IntegerError, Signedness};
 use super::{Signed, Width};
+use crate::circuit::Repeated;
 
 impl Circuit {
     /// Returns `a * b` mod 2^width, lazily.
@@ -29,9 +30,13 @@ impl Circuit {
                 return Ok(self.add_columns(columns, a.width));
             }
         }
-        let (a, b) = (self.factor(a), self.factor(b));
-        let (columns, _) = self.product(&a.blocks, &b.blocks, a.width);
-        Ok(self.add_columns(columns, a.width))
+        let blocks = self.repeated(Repeated::Product(a.width), &[&a.blocks, &b.blocks], || {
+            let (a, b) = (self.factor(a), self.factor(b));
+            let (columns, _) = self.product(&a.blocks, &b.blocks, a.width);
+            let product: Integer<S> = self.add_columns(columns, a.width);
+            product.blocks
+        });
+        Ok(Integer::new(blocks, a.width))
     }
 
     /// Returns `a * b` mod 2^width in digits, and whether the product has overflowed.

@@ -9,8 +9,8 @@
 //! significant first: one lookup a digit, of the sign found so far and the difference. The most significant digits of
 //! the minimum and the maximum come from the first of these lookups, too, so that `k` digits take `2·k - 1` bootstraps.
 
-use super::{Block, Circuit, Comparison, FheBool, Integer, IntegerError, Signedness};
-use crate::circuit::round_cost;
+use super::{Block, Circuit, FheBool, Integer, IntegerError, Signedness};
+use crate::circuit::{Repeated, round_cost};
 
 impl Circuit {
     /// Returns `a` if the condition holds, `b` if not, as digits.
@@ -63,14 +63,32 @@ impl Circuit {
         b: &Integer<S>,
     ) -> Result<(Integer<S>, Integer<S>), IntegerError> {
         self.check(&[a, b])?;
+        let extremes = Repeated::Extremes {
+            width: a.width,
+            signed: S::SIGNED,
+        };
+        let mut min = self.repeated(extremes, &[&a.blocks, &b.blocks], || {
+            let (min, max) = self.min_max_unchecked(a, b);
+            [min.blocks, max.blocks].concat()
+        });
+        let max = min.split_off(a.blocks.len());
+        Ok((Integer::new(min, a.width), Integer::new(max, a.width)))
+    }
+
+    fn min_max_unchecked<S: Signedness>(
+        &self,
+        a: &Integer<S>,
+        b: &Integer<S>,
+    ) -> (Integer<S>, Integer<S>) {
         // Both parts need digits, which are found once.
         let (a, b) = (self.as_digits(a, 2), self.as_digits(b, 2));
         if !S::SIGNED && self.is_faster_in_sequence(a.blocks.len()) {
-            return Ok(self.min_max_in_sequence(&a, &b));
+            return self.min_max_in_sequence(&a, &b);
         }
-        let a_is_larger = self.compare(Comparison::Gt, &a, &b)?;
+        let sign = self.sign_of_difference(&a, &b);
+        let a_is_larger = FheBool::of(sign, |sign| sign > 0);
         let (max, min) = self.choose_digits(&a_is_larger, &a, &b);
-        Ok((min, max))
+        (min, max)
     }
 
     /// Returns the smallest and the largest integer of a list, by a tournament.

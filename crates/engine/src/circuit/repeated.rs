@@ -1,0 +1,451 @@
+//! Operators on many rows, recorded alike.
+//!
+//! An operator finds intervals, noise and tables of each lookup again for every row, which takes a few microseconds a lookup,
+//! although these are the same for all rows whose blocks have the same form. The first of them is therefore recorded by the
+//! operator itself. The lookups that its results depend on are a small circuit, the *template*, whose inputs are the sources of the
+//! operands. For the next operands of this form it is copied, with their sources in the place of the first ones. Where a lookup of
+//! the operator is one of these sources, because an operand was computed from another one by the same steps, there is no template
+//! and no copy: products of a number with itself, for instance, are recorded otherwise.
+//!
+//! The form of operands is all that an operator can see of them: the intervals, constants, weights and levels of their blocks,
+//! which blocks have a source in common, and which sources have correlated errors.
+
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
+
+use hashbrown::HashMap;
+
+use super::block::Term;
+use super::{Block, Circuit, Graph, Source};
+use crate::integer::Width;
+
+/// The largest number of lookups of a template.
+const MOST_LOOKUPS: usize = 4096;
+
+/// The largest number of templates of a circuit.
+const MOST_TEMPLATES: usize = 1024;
+
+/// An operator whose recording depends on the form of its operands and on the batch alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeated {
+    /// The product of two unsigned integers of this width.
+    Product(Width),
+    /// The digits of an integer of this width.
+    Digits(Width),
+    /// The minimum and the maximum of two integers of this width.
+    Extremes { width: Width, signed: bool },
+}
+
+impl Repeated {
+    /// A number that no other operator has.
+    fn number(self) -> i64 {
+        let (kind, width) = match self {
+            Self::Product(width) => (0, width),
+            Self::Digits(width) => (1, width),
+            Self::Extremes {
+                width,
+                signed: false,
+            } => (2, width),
+            Self::Extremes {
+                width,
+                signed: true,
+            } => (3, width),
+        };
+        i64::from(width.bits()) << 8 | kind
+    }
+}
+
+/// The templates by operators, batches and forms of operands; `None` where an operator has none.
+pub(super) type Templates = HashMap<Box<[i64]>, Option<Template>>;
+
+/// A recording whose sources are numbers: an input is a source of the operands by its place among them, and a lookup one of
+/// the template.
+pub(super) struct Template {
+    lookups: Vec<Lookup>,
+    results: Vec<Block>,
+}
+
+/// The recordings of which templates are made, while they last.
+#[derive(Default)]
+pub(super) struct Traces {
+    open: Vec<Trace>,
+    begun: u64,
+}
+
+/// The recording of an operator.
+struct Trace {
+    number: u64,
+    /// The lookups that give sources of the operands.
+    sources: Vec<usize>,
+    /// Whether none of them was recorded again: other operands of the form are from different lookups.
+    is_apart: bool,
+}
+
+impl Traces {
+    /// Begins a recording and returns its number.
+    fn begin(&mut self, operands: &Operands) -> u64 {
+        self.begun += 1;
+        let lookups = operands.sources.iter().filter_map(|source| source.lookup());
+        self.open.push(Trace {
+            number: self.begun,
+            sources: lookups.collect(),
+            is_apart: true,
+        });
+        self.begun
+    }
+
+    /// Ends a recording. Returns whether no lookup that was recorded is a source of its operands.
+    fn end(&mut self, number: u64) -> bool {
+        let place = self.open.iter().position(|trace| trace.number == number);
+        place.is_some_and(|place| self.open.swap_remove(place).is_apart)
+    }
+}
+
+impl Graph {
+    /// Records a lookup, unless it is recorded already, and returns its place.
+    pub(super) fn place_lookup(&mut self, terms: &[Term], constant: i64, table: u32) -> u32 {
+        let at = self.lookups.place(terms, constant, table);
+        for trace in &mut self.traces.open {
+            trace.is_apart &= trace.sources.binary_search(&(at as usize)).is_err();
+        }
+        at
+    }
+}
+
+/// A lookup of a template.
+struct Lookup {
+    terms: Vec<Term>,
+    constant: i64,
+    table: u32,
+}
+
+/// The operands of one use of an operator.
+struct Operands {
+    /// The sources, each once and in their order.
+    sources: Vec<Source>,
+    /// The operator, the batch and the form of the operands.
+    key: Vec<i64>,
+}
+
+impl Operands {
+    fn new(operator: Repeated, batch: usize, blocks: &[&[Block]]) -> Self {
+        let terms = || blocks.iter().copied().flatten().flat_map(|b| &*b.terms);
+        let mut sources: Vec<Source> = terms().map(|term| term.source).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let mut key = Vec::with_capacity(8 + sources.len() + 16 * terms().count());
+        key.extend([operator.number(), batch as i64, sources.len() as i64]);
+        let mut last = None;
+        key.extend(sources.iter().map(|&source| {
+            let is_correlated = last.is_some_and(|last: Source| last.is_correlated(source));
+            last = Some(source);
+            i64::from(is_correlated) << 1 | i64::from(source.lookup().is_some())
+        }));
+        for blocks in blocks {
+            key.push(blocks.len() as i64);
+            for block in *blocks {
+                let (low, high) = (block.low(), block.high());
+                key.extend([block.terms.len() as i64, block.constant, low, high]);
+                for term in &*block.terms {
+                    let place = sources.partition_point(|source| *source < term.source);
+                    let both = i64::from(term.level) << 32 | place as i64;
+                    key.extend([both, term.weight.into()]);
+                }
+            }
+        }
+        Self { sources, key }
+    }
+
+    /// The place of a source, which may be one of a recorded lookup, where inputs that are outputs of earlier bootstraps
+    /// are like others.
+    fn place_of(&self, source: Source) -> Option<usize> {
+        let input_of = |source: Source| match source {
+            Source::Input(at) | Source::Bootstrapped(_, at) => Some(at),
+            Source::Lookup(..) => None,
+        };
+        match input_of(source) {
+            None => self.sources.binary_search(&source).ok(),
+            input => self.sources.iter().position(|own| input_of(*own) == input),
+        }
+    }
+
+    /// Returns whether a lookup gives one of the sources.
+    fn have_lookup(&self, at: u32) -> bool {
+        let first = Source::Lookup(at, 0);
+        let place = self.sources.partition_point(|source| *source < first);
+        let lookup = self.sources.get(place).and_then(|source| source.lookup());
+        lookup == Some(at as usize)
+    }
+}
+
+impl Template {
+    /// Returns the template of what was recorded for operands; `None` if the results also depend on something else, or on very
+    /// many lookups. No lookup that was recorded may be a source of the operands.
+    fn new(graph: &Graph, operands: &Operands, results: &[Block]) -> Option<Self> {
+        let place_of = |source: Source| operands.place_of(source);
+        let mut places: BTreeSet<u32> = BTreeSet::new();
+        let sources = |block: &Block| block.terms().map(|(source, _)| source).collect::<Vec<_>>();
+        let mut wanted: Vec<Source> = results.iter().flat_map(sources).collect();
+        while let Some(source) = wanted.pop() {
+            match source {
+                _ if place_of(source).is_some() => {}
+                Source::Lookup(at, _) => {
+                    if places.insert(at) {
+                        let terms = graph.lookups.at(at as usize).terms();
+                        wanted.extend(terms.map(|(source, _)| source));
+                    }
+                    if places.len() > MOST_LOOKUPS {
+                        return None;
+                    }
+                }
+                Source::Input(_) | Source::Bootstrapped(..) => return None,
+            }
+        }
+        let places: Vec<u32> = places.into_iter().collect();
+        let local = |source: Source| match (place_of(source), source) {
+            (Some(place), _) => Some(Source::Input(place as u32)),
+            (None, Source::Lookup(at, output)) => {
+                let place = places.binary_search(&at).ok()?;
+                Some(Source::Lookup(place as u32, output))
+            }
+            (None, _) => None,
+        };
+        let lookups = places.iter().map(|&at| {
+            let lookup = graph.lookups.at(at as usize);
+            let terms = lookup.terms().map(|(source, weight)| {
+                Some(Term {
+                    source: local(source)?,
+                    weight: weight as i32,
+                    level: 1,
+                })
+            });
+            Some(Lookup {
+                terms: terms.collect::<Option<_>>()?,
+                constant: lookup.constant,
+                table: lookup.table,
+            })
+        });
+        let results = results.iter().map(|block| block.of_sources(local));
+        Some(Self {
+            lookups: lookups.collect::<Option<_>>()?,
+            results: results.collect::<Option<_>>()?,
+        })
+    }
+
+    /// Records the lookups for other operands of the same form, and returns the results. `None` if a lookup is a source of
+    /// the operands, so that its error is not independent of theirs.
+    fn record(&self, graph: &mut Graph, operands: &Operands) -> Option<Vec<Block>> {
+        let mut places: Vec<u32> = Vec::with_capacity(self.lookups.len());
+        let mut terms: Vec<Term> = Vec::new();
+        let actual = |places: &[u32], source: Source| match source {
+            Source::Input(place) | Source::Bootstrapped(_, place) => {
+                operands.sources.get(place as usize).copied()
+            }
+            Source::Lookup(place, output) => {
+                let at = places.get(place as usize)?;
+                Some(Source::Lookup(*at, output))
+            }
+        };
+        for lookup in &self.lookups {
+            graph.watched.tick(graph.lookups.len());
+            terms.clear();
+            for term in &lookup.terms {
+                let source = actual(&places, term.source)?;
+                terms.push(Term { source, ..*term });
+            }
+            terms.sort_unstable_by_key(|term| term.source);
+            let at = graph.place_lookup(&terms, lookup.constant, lookup.table);
+            if operands.have_lookup(at) {
+                return None;
+            }
+            places.push(at);
+        }
+        let results = self.results.iter();
+        results
+            .map(|block| block.of_sources(|source| actual(&places, source)))
+            .collect()
+    }
+}
+
+impl Circuit {
+    /// Returns the results of an operator, which `record` records: by a template where the same was recorded for operands of the same
+    /// form, and many operators are recorded side by side. The results must depend on nothing but the operands.
+    pub(crate) fn repeated(
+        &self,
+        operator: Repeated,
+        operands: &[&[Block]],
+        record: impl FnOnce() -> Vec<Block>,
+    ) -> Vec<Block> {
+        if !self.is_busy() {
+            return record();
+        }
+        let operands = Operands::new(operator, self.batch(), operands);
+        let templates = self.templates.read();
+        let templates = templates.unwrap_or_else(PoisonError::into_inner);
+        let known = templates.get(&operands.key[..]);
+        let is_new = known.is_none() && templates.len() < MOST_TEMPLATES;
+        let copied = known.and_then(Option::as_ref);
+        let copied = copied.and_then(|known| known.record(&mut self.graph_mut(), &operands));
+        drop(templates);
+        if let Some(results) = copied {
+            return results;
+        }
+        if !is_new {
+            return record();
+        }
+        let number = self.graph_mut().traces.begin(&operands);
+        let results = record();
+        let is_apart = self.graph_mut().traces.end(number);
+        let template = is_apart.then(|| Template::new(&self.graph(), &operands, &results));
+        let templates = self.templates.write();
+        let mut templates = templates.unwrap_or_else(PoisonError::into_inner);
+        templates.insert(operands.key.into(), template.flatten());
+        results
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3};
+    use tfhe_sbc_core::parameters::ParameterSet;
+
+    use super::*;
+    use crate::integer::FheUint;
+
+    const WIDTH: Width = match Width::new(12) {
+        Ok(width) => width,
+        Err(_) => unreachable!(),
+    };
+
+    fn circuit(parameters: &ParameterSet) -> Circuit {
+        Circuit::new(&parameters.validate().unwrap()).unwrap()
+    }
+
+    fn reading(circuit: &Circuit, value: u64) -> FheUint {
+        circuit.stand_in_integer(value, WIDTH)
+    }
+
+    /// Digits that are pairs of outputs of earlier bootstraps.
+    fn bootstrapped(circuit: &Circuit) -> FheUint {
+        let digit = (1, circuit.encoding().message_modulus() - 1);
+        let count = circuit.block_count(WIDTH);
+        let pairs = (0..count).flat_map(|_| circuit.bootstrapped_stand_ins(&[digit; 2]).unwrap());
+        circuit
+            .integer_of_digits(pairs.take(count).collect(), WIDTH)
+            .unwrap()
+    }
+
+    fn blocks(numbers: &[FheUint]) -> Vec<Block> {
+        numbers.iter().flat_map(|x| x.blocks().to_vec()).collect()
+    }
+
+    type Pair = fn(&Circuit) -> [FheUint; 2];
+
+    /// Pairs of operands whose sources depend on each other in different ways.
+    const PAIRS: [Pair; 9] = [
+        |c| [reading(c, 5), reading(c, 900)],
+        |c| {
+            let x = reading(c, 77);
+            [x.clone(), x]
+        },
+        |c| [bootstrapped(c), reading(c, 3)],
+        |c| [bootstrapped(c), bootstrapped(c)],
+        |c| {
+            let x = c.add(&reading(c, 5), &reading(c, 8)).unwrap();
+            [x, reading(c, 900)]
+        },
+        |c| {
+            let (x, y) = (reading(c, 5), reading(c, 8));
+            [c.add(&x, &y).unwrap(), y]
+        },
+        |c| {
+            let x = c.add(&reading(c, 5), &reading(c, 8)).unwrap();
+            let y = c.add(&reading(c, 5), &reading(c, 8)).unwrap();
+            [x, c.propagate(&y).unwrap()]
+        },
+        // The form of the one before, but the digits of the first operand are the second one.
+        |c| {
+            let x = c.add(&reading(c, 5), &reading(c, 8)).unwrap();
+            let digits = c.propagate(&x).unwrap();
+            [x, digits]
+        },
+        |c| {
+            let x = c.add(&bootstrapped(c), &reading(c, 8)).unwrap();
+            let digits = c.propagate(&x).unwrap();
+            [digits, x]
+        },
+    ];
+
+    type Operator = fn(&Circuit, &[FheUint; 2]) -> Vec<Block>;
+
+    const OPERATORS: [Operator; 3] = [
+        |c, [a, b]| blocks(&[c.mul(a, b).unwrap()]),
+        |c, [a, b]| blocks(&<[FheUint; 2]>::from(c.min_max(a, b).unwrap())),
+        |c, [a, b]| {
+            let sum = c.add(a, b).unwrap();
+            blocks(&[c.propagate(&sum).unwrap()])
+        },
+    ];
+
+    fn template_count(circuit: &Circuit) -> usize {
+        let templates = circuit.templates.read().unwrap();
+        templates.values().flatten().count()
+    }
+
+    #[test]
+    fn copies_are_what_the_operator_records() {
+        for parameters in [MESSAGE_1_CARRY_1, MESSAGE_2_CARRY_2, MESSAGE_3_CARRY_3] {
+            copies_are_what_operators_record_in(&circuit(&parameters));
+        }
+    }
+
+    fn copies_are_what_operators_record_in(circuit: &Circuit) {
+        let _batch = circuit.batch_of(1000);
+        for operator in OPERATORS {
+            for first in PAIRS {
+                for second in PAIRS {
+                    circuit.templates.write().unwrap().clear();
+                    operator(circuit, &first(circuit));
+                    let operands = second(circuit);
+                    let copied = operator(circuit, &operands);
+                    circuit.templates.write().unwrap().clear();
+                    assert_eq!(operator(circuit, &operands), copied);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_one_form_share_a_template() {
+        let circuit = circuit(&MESSAGE_2_CARRY_2);
+        let _batch = circuit.batch_of(1000);
+        let [product, ..] = OPERATORS;
+        let counts = (0..5).map(|row| {
+            product(&circuit, &[reading(&circuit, row), reading(&circuit, 900)]);
+            (template_count(&circuit), circuit.lookup_count())
+        });
+        let counts: Vec<(usize, usize)> = counts.collect();
+        let [_, after_first @ ..] = &counts[..] else {
+            unreachable!("five rows");
+        };
+        let growth = |two: &[(usize, usize)]| (two[1].0 - two[0].0, two[1].1 - two[0].1);
+        let growths: Vec<(usize, usize)> = after_first.windows(2).map(growth).collect();
+        let (templates, lookups) = growths[0];
+        assert_eq!(templates, 0);
+        assert!(lookups > 0 && growths.iter().all(|growth| *growth == growths[0]));
+    }
+
+    #[test]
+    fn a_result_of_other_blocks_has_no_template() {
+        let circuit = circuit(&MESSAGE_2_CARRY_2);
+        let _batch = circuit.batch_of(1000);
+        let other = reading(&circuit, 9);
+        for _ in 0..2 {
+            let x = reading(&circuit, 7);
+            let digits = Repeated::Digits(x.width());
+            let sum = || blocks(&[circuit.add(&x, &other).unwrap()]);
+            assert_eq!(circuit.repeated(digits, &[x.blocks()], sum), sum());
+        }
+        assert_eq!(template_count(&circuit), 0);
+    }
+}
