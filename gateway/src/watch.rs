@@ -240,7 +240,7 @@ async fn choose(arguments: &Watch, answer: Answer) -> Outcome<Delivery> {
 }
 
 /// Sends what comes through a queue to a target, in order, until the queue is closed. Without a limit of attempts, an answer is tried
-/// until it is delivered. Returns the number of answers that were not.
+/// until it is delivered, or the target says that it cannot take it. Returns the number of answers that were not delivered.
 async fn feed(
     name: String,
     mut sink: Sink,
@@ -255,6 +255,12 @@ async fn feed(
             let hint = error
                 .hint()
                 .map_or(String::new(), |hint| format!(" ({hint})"));
+            if error.code() == code::DATA {
+                // Nor would it take the same answer later, and others wait behind it.
+                tracing::error!("{name} cannot take an answer, which is left out: {error}{hint}");
+                lost += 1;
+                break;
+            }
             tracing::warn!("{name}: {error}{hint}");
             if attempts.is_some_and(|attempts| attempt >= attempts) {
                 lost += 1;

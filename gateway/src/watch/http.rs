@@ -45,7 +45,7 @@ fn agent() -> &'static ureq::Agent {
 /// Posts a request; `None` is nothing to send.
 ///
 /// # Errors
-/// If nobody answers, or the answer is no success.
+/// If nobody answers, or the answer is no success; with [`code::DATA`] if it is that the request itself cannot be taken.
 pub(super) async fn post(request: Option<Post>) -> Outcome<()> {
     let Some(request) = request else {
         return Ok(());
@@ -69,8 +69,12 @@ fn send(request: &Post) -> Outcome<()> {
         true => Ok(()),
         false => {
             let words = words.lines().next().unwrap_or_default();
+            let code = match status.as_u16() {
+                400 | 413 | 422 => code::DATA,
+                _ => code::REJECTED,
+            };
             let message = format_args!("it answered {status} {words}");
-            Err(GatewayError::new(code::REJECTED, message))
+            Err(GatewayError::new(code, message))
         }
     }
 }

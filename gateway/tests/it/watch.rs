@@ -345,9 +345,10 @@ fn files_grow_with_each_answer() {
     refused(&none, &["none.parquet"]);
 }
 
-/// Answers one request, after refusing the first `refusals` ones. Returns its head and its body.
-fn hook(listener: &TcpListener, refusals: usize) -> (String, Value) {
-    for times in 0..=refusals {
+/// Answers requests, each with one of the statuses. Returns the head and the body of the last one.
+fn hook(listener: &TcpListener, statuses: &[&str]) -> (String, Value) {
+    let mut last = None;
+    for status in statuses {
         let (mut stream, _) = listener.accept().unwrap();
         let mut reader = BufReader::new(stream.try_clone().unwrap());
         let mut head = String::new();
@@ -359,17 +360,11 @@ fn hook(listener: &TcpListener, refusals: usize) -> (String, Value) {
         let length = length.split('\r').next().unwrap().parse().unwrap();
         let mut body = vec![0; length];
         reader.read_exact(&mut body).unwrap();
-        let status = match times == refusals {
-            true => "204 No Content",
-            false => "503 Service Unavailable",
-        };
         let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         stream.write_all(answer.as_bytes()).unwrap();
-        if times == refusals {
-            return (head, serde_json::from_slice(&body).unwrap());
-        }
+        last = Some((head, serde_json::from_slice(&body).unwrap()));
     }
-    unreachable!()
+    last.unwrap()
 }
 
 #[test]
@@ -393,7 +388,7 @@ fn a_webhook_gets_what_meets_the_condition_even_after_it_was_away() {
     ];
     let mut watch = world.watch(MEANS, &options);
     let watch = std::thread::spawn(move || watch.arg("--once").output().unwrap());
-    let (head, body) = hook(&listener, 1);
+    let (head, body) = hook(&listener, &["503 Service Unavailable", "204 No Content"]);
     succeeded(&watch.join().unwrap());
     assert!(head.starts_with("POST /hook "), "{head}");
     assert!(head.contains("Bearer 5ecret"), "{head}");
@@ -404,6 +399,31 @@ fn a_webhook_gets_what_meets_the_condition_even_after_it_was_away() {
     // Nothing is posted when no row meets the condition: nobody listens any more.
     drop(listener);
     succeeded(&once(world, MEANS, &["--to", &url, "--when", "avg > 1000"]));
+}
+
+#[test]
+fn an_answer_that_a_target_cannot_take_delays_no_other() {
+    let world = World::shared();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let options = ["--to", &url, "--every", "1s", "--until-stdin-ends"];
+    let mut watch = start(world.watch(MEANS, &options).stdin(Stdio::piped()));
+    let asked = |status: &str| hook(&listener, &[status]).1["asked"].to_string();
+    let (refused_one, next) = (asked("422 Unprocessable Content"), asked("204 No Content"));
+    assert!(next > refused_one, "{next} after {refused_one}");
+    drop(watch.0.stdin.take());
+    let ended = wait("the end", || watch.0.try_wait().unwrap());
+    assert!(!ended.success());
+    let answers = std::thread::spawn(move || hook(&listener, &["400 Bad Request"]));
+    refused(
+        &once(world, MEANS, &["--to", &url]),
+        &[
+            "not delivered to the webhook",
+            "cannot take",
+            "400 Bad Request",
+        ],
+    );
+    answers.join().unwrap();
 }
 
 #[test]
