@@ -99,7 +99,6 @@ pub struct Circuit {
     sums: Vec<SumPlan>,
     /// The lowerings of columns that were found to be the cheaper ones, by the shapes of the columns.
     lowerings: RwLock<HashMap<Box<[i64]>, Lowering>>,
-    templates: RwLock<Templates>,
     graph: RwLock<Graph>,
 }
 
@@ -112,6 +111,7 @@ struct Graph {
     lookups: Lookups,
     tables: Tables,
     watched: Watched,
+    templates: Templates,
     traces: Traces,
 }
 
@@ -151,7 +151,6 @@ impl Circuit {
             batch: AtomicUsize::new(1),
             sums: Vec::new(),
             lowerings: RwLock::default(),
-            templates: RwLock::default(),
             graph: RwLock::default(),
         })
     }

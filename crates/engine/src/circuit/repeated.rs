@@ -11,11 +11,10 @@
 //! which blocks have a source in common, and which sources have correlated errors.
 
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
 
 use hashbrown::HashMap;
 
-use super::block::Term;
+use super::block::{Term, sort};
 use super::{Block, Circuit, Graph, Source};
 use crate::integer::Width;
 
@@ -55,12 +54,20 @@ impl Repeated {
     }
 }
 
-/// The templates by operators, batches and forms of operands; `None` where an operator has none.
-pub(super) type Templates = HashMap<Box<[i64]>, Option<Template>>;
+/// The templates of a circuit, and lists for one copy after the other.
+#[derive(Default)]
+pub(super) struct Templates {
+    /// The templates by operators, batches and forms of operands; `None` where an operator has none.
+    known: HashMap<Box<[i64]>, Option<Template>>,
+    operands: Operands,
+    /// The places of the lookups of a copy.
+    places: Vec<u32>,
+    terms: Vec<Term>,
+}
 
 /// A recording whose sources are numbers: an input is a source of the operands by its place among them, and a lookup one of
 /// the template.
-pub(super) struct Template {
+struct Template {
     lookups: Vec<Lookup>,
     results: Vec<Block>,
 }
@@ -120,6 +127,7 @@ struct Lookup {
 }
 
 /// The operands of one use of an operator.
+#[derive(Clone, Default)]
 struct Operands {
     /// The sources, each once and in their order.
     sources: Vec<Source>,
@@ -128,12 +136,15 @@ struct Operands {
 }
 
 impl Operands {
-    fn new(operator: Repeated, batch: usize, blocks: &[&[Block]]) -> Self {
-        let terms = || blocks.iter().copied().flatten().flat_map(|b| &*b.terms);
-        let mut sources: Vec<Source> = terms().map(|term| term.source).collect();
+    /// Reads the operands of another use.
+    fn read(&mut self, operator: Repeated, batch: usize, blocks: &[&[Block]]) {
+        let Self { sources, key } = self;
+        let terms = blocks.iter().copied().flatten().flat_map(|b| &*b.terms);
+        sources.clear();
+        sources.extend(terms.map(|term| term.source));
         sources.sort_unstable();
         sources.dedup();
-        let mut key = Vec::with_capacity(8 + sources.len() + 16 * terms().count());
+        key.clear();
         key.extend([operator.number(), batch as i64, sources.len() as i64]);
         let mut last = None;
         key.extend(sources.iter().map(|&source| {
@@ -153,7 +164,6 @@ impl Operands {
                 }
             }
         }
-        Self { sources, key }
     }
 
     /// The place of a source, which may be one of a recorded lookup, where inputs that are outputs of earlier bootstraps
@@ -233,10 +243,15 @@ impl Template {
     }
 
     /// Records the lookups for other operands of the same form, and returns the results. `None` if a lookup is a source of
-    /// the operands, so that its error is not independent of theirs.
-    fn record(&self, graph: &mut Graph, operands: &Operands) -> Option<Vec<Block>> {
-        let mut places: Vec<u32> = Vec::with_capacity(self.lookups.len());
-        let mut terms: Vec<Term> = Vec::new();
+    /// the operands, so that its error is not independent of theirs. `places` and `terms` are lists to use.
+    fn record(
+        &self,
+        graph: &mut Graph,
+        operands: &Operands,
+        places: &mut Vec<u32>,
+        terms: &mut Vec<Term>,
+    ) -> Option<Vec<Block>> {
+        places.clear();
         let actual = |places: &[u32], source: Source| match source {
             Source::Input(place) | Source::Bootstrapped(_, place) => {
                 operands.sources.get(place as usize).copied()
@@ -250,11 +265,11 @@ impl Template {
             graph.watched.tick(graph.lookups.len());
             terms.clear();
             for term in &lookup.terms {
-                let source = actual(&places, term.source)?;
+                let source = actual(places, term.source)?;
                 terms.push(Term { source, ..*term });
             }
-            terms.sort_unstable_by_key(|term| term.source);
-            let at = graph.place_lookup(&terms, lookup.constant, lookup.table);
+            sort(terms);
+            let at = graph.place_lookup(terms, lookup.constant, lookup.table);
             if operands.have_lookup(at) {
                 return None;
             }
@@ -262,8 +277,27 @@ impl Template {
         }
         let results = self.results.iter();
         results
-            .map(|block| block.of_sources(|source| actual(&places, source)))
+            .map(|block| block.of_sources(|source| actual(places, source)))
             .collect()
+    }
+}
+
+impl Templates {
+    /// Returns the results of an operator by a template, if there is one for the operands.
+    fn copy(&mut self, graph: &mut Graph) -> Option<Vec<Block>> {
+        let Self {
+            known,
+            operands,
+            places,
+            terms,
+        } = self;
+        let template = known.get(&operands.key[..])?.as_ref()?;
+        template.record(graph, operands, places, terms)
+    }
+
+    /// Returns whether nothing is known of the operands, and there is room for a template.
+    fn is_new(&self) -> bool {
+        self.known.len() < MOST_TEMPLATES && !self.known.contains_key(&self.operands.key[..])
     }
 }
 
@@ -279,27 +313,27 @@ impl Circuit {
         if !self.is_busy() {
             return record();
         }
-        let operands = Operands::new(operator, self.batch(), operands);
-        let templates = self.templates.read();
-        let templates = templates.unwrap_or_else(PoisonError::into_inner);
-        let known = templates.get(&operands.key[..]);
-        let is_new = known.is_none() && templates.len() < MOST_TEMPLATES;
-        let copied = known.and_then(Option::as_ref);
-        let copied = copied.and_then(|known| known.record(&mut self.graph_mut(), &operands));
-        drop(templates);
-        if let Some(results) = copied {
-            return results;
-        }
-        if !is_new {
-            return record();
-        }
-        let number = self.graph_mut().traces.begin(&operands);
+        let batch = self.batch();
+        let new = {
+            let graph = &mut *self.graph_mut();
+            let mut templates = std::mem::take(&mut graph.templates);
+            templates.operands.read(operator, batch, operands);
+            let copied = templates.copy(graph);
+            let new = templates.is_new().then(|| templates.operands.clone());
+            graph.templates = templates;
+            if let Some(results) = copied {
+                return results;
+            }
+            new.map(|operands| (graph.traces.begin(&operands), operands))
+        };
         let results = record();
-        let is_apart = self.graph_mut().traces.end(number);
-        let template = is_apart.then(|| Template::new(&self.graph(), &operands, &results));
-        let templates = self.templates.write();
-        let mut templates = templates.unwrap_or_else(PoisonError::into_inner);
-        templates.insert(operands.key.into(), template.flatten());
+        if let Some((number, operands)) = new {
+            let graph = &mut *self.graph_mut();
+            let is_apart = graph.traces.end(number);
+            let template = is_apart.then(|| Template::new(graph, &operands, &results));
+            let key = operands.key.into();
+            graph.templates.known.insert(key, template.flatten());
+        }
         results
     }
 }
@@ -388,8 +422,7 @@ mod tests {
     ];
 
     fn template_count(circuit: &Circuit) -> usize {
-        let templates = circuit.templates.read().unwrap();
-        templates.values().flatten().count()
+        circuit.graph().templates.known.values().flatten().count()
     }
 
     #[test]
@@ -404,11 +437,11 @@ mod tests {
         for operator in OPERATORS {
             for first in PAIRS {
                 for second in PAIRS {
-                    circuit.templates.write().unwrap().clear();
+                    circuit.graph_mut().templates.known.clear();
                     operator(circuit, &first(circuit));
                     let operands = second(circuit);
                     let copied = operator(circuit, &operands);
-                    circuit.templates.write().unwrap().clear();
+                    circuit.graph_mut().templates.known.clear();
                     assert_eq!(operator(circuit, &operands), copied);
                 }
             }
