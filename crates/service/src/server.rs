@@ -4,6 +4,7 @@
 //! and says when to come back: the connections, the bodies in memory, the queries and the time that
 //! each may take are all bounded by [`Limits`].
 
+mod application;
 mod body;
 mod connection;
 mod counted;
@@ -42,10 +43,10 @@ use crate::metrics::Metrics;
 pub use crate::results::Keeping;
 use crate::store::{Completed, Retention, Store, StoreError};
 use crate::tls::{self, TlsError};
+use application::Application;
 use connection::ConnectionHandler;
 use peers::Peers;
 use questions::Kept;
-use routes::Application;
 use standing::StandingQueries;
 pub use standing::{Clock, StandingConfig};
 use tfhe_sbc_transport::files::FileError;

@@ -9,9 +9,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, post};
 use axum::{Extension, Json, Router};
 
+use super::application::{Application, Shared};
 use super::error::Refusal;
 use super::replies::rfc3339;
-use super::routes::{Application, Shared, authorize};
+use super::routes::authorize;
 use crate::frames::MAX_FRAME_BYTES;
 use crate::store::{Store, StoreError, Stored, StoredPads};
 use tfhe_sbc_transport::frames::{FRAMES_PATH, PADS_PATH, PadsEntry, PadsList};

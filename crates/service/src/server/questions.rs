@@ -16,11 +16,12 @@ use tfhe_sbc_transport::protocol::{
 };
 use tfhe_sbc_transport::role::{Action, Subject};
 
+use super::application::{Application, Shared};
 use super::body::Received;
 use super::error::Refusal;
 use super::evaluation::Place;
 use super::jobs::{Answered, Jobs, NewJob};
-use super::routes::{Application, Shared, authorize, selection};
+use super::routes::{authorize, selection};
 use crate::backend::Evaluation;
 use crate::metrics::Metrics;
 use crate::results::{Computed, Keeping, KeptResult, KeptResults, ResultKey};

@@ -22,8 +22,8 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
 
+use super::application::Application;
 use super::error::Refusal;
-use super::routes::Application;
 use crate::metrics::Rejection;
 use crate::store::StoreError;
 pub(super) use queries::StandingQueries;

@@ -18,8 +18,9 @@ use tfhe_sbc_transport::standing::{
 use tfhe_sbc_upload::moments::{Moment, NoMoment};
 
 use super::StandingQueries;
+use crate::server::application::{Application, Shared};
 use crate::server::error::Refusal;
-use crate::server::routes::{Application, Shared, authorize};
+use crate::server::routes::authorize;
 
 /// The paths of standing queries and their handlers.
 pub(in crate::server) fn routes() -> Router<Arc<Application>> {
