@@ -1,6 +1,6 @@
 //! Operators on many rows, recorded alike.
 //!
-//! An operator finds intervals, noise and tables of each lookup again for every row, which takes a few microseconds a lookup,
+//! An operator finds intervals, noise and tables of each lookup again for every row, which takes one or two microseconds for each lookup,
 //! although these are the same for all rows whose blocks have the same form. The first of them is therefore recorded by the
 //! operator itself. The lookups that its results depend on are a small circuit, the *template*, whose inputs are the sources of the
 //! operands. For the next operands of this form it is copied, with their sources in the place of the first ones. Where a lookup of
@@ -27,7 +27,7 @@ const MOST_TEMPLATES: usize = 1024;
 /// An operator whose recording depends on the form of its operands and on the batch alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeated {
-    /// The product of two unsigned integers of this width.
+    /// The product of two integers of this width.
     Product(Width),
     /// The digits of an integer of this width.
     Digits(Width),
