@@ -22,7 +22,7 @@ use crate::integer::Width;
 const MOST_LOOKUPS: usize = 4096;
 
 /// The largest number of templates of a circuit.
-const MOST_TEMPLATES: usize = 1024;
+const MOST_TEMPLATES: usize = 1 << 14;
 
 /// An operator whose recording depends on the form of its operands and on the batch alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,6 +69,8 @@ pub(super) struct Templates {
 /// the template.
 struct Template {
     lookups: Vec<Lookup>,
+    /// The terms of all lookups, one after the other.
+    terms: Vec<Term>,
     results: Vec<Block>,
 }
 
@@ -113,7 +115,7 @@ impl Graph {
     pub(super) fn place_lookup(&mut self, terms: &[Term], constant: i64, table: u32) -> u32 {
         let at = self.lookups.place(terms, constant, table);
         for trace in &mut self.traces.open {
-            trace.is_apart &= trace.sources.binary_search(&(at as usize)).is_err();
+            trace.is_apart &= !trace.sources.contains(&(at as usize));
         }
         at
     }
@@ -121,70 +123,97 @@ impl Graph {
 
 /// A lookup of a template.
 struct Lookup {
-    terms: Vec<Term>,
     constant: i64,
+    /// The number of terms.
+    terms: u32,
     table: u32,
 }
 
 /// The operands of one use of an operator.
 #[derive(Clone, Default)]
 struct Operands {
-    /// The sources, each once and in their order.
+    /// The sources, each once, in the order in which the blocks have them.
     sources: Vec<Source>,
+    /// The identities of their ciphertexts.
+    ciphertexts: Vec<u64>,
+    /// The identities of the lookups, earlier bootstraps or inputs that their errors come from.
+    origins: Vec<u64>,
     /// The operator, the batch and the form of the operands.
     key: Vec<i64>,
+}
+
+/// A number that identifies the ciphertext of a source. Recorded lookups have inputs that are outputs of earlier bootstraps as
+/// plain inputs, so both have the same number.
+fn ciphertext(source: Source) -> u64 {
+    match source {
+        Source::Input(at) | Source::Bootstrapped(_, at) => at.into(),
+        Source::Lookup(at, output) => 1 << 40 | u64::from(at) << 8 | u64::from(output),
+    }
+}
+
+/// A number that sources with correlated errors have in common.
+fn origin(source: Source) -> u64 {
+    match source {
+        Source::Input(_) => 0,
+        Source::Bootstrapped(bootstrap, _) => 1 << 32 | u64::from(bootstrap),
+        Source::Lookup(at, _) => origin_of_lookup(at),
+    }
+}
+
+fn origin_of_lookup(at: u32) -> u64 {
+    2 << 32 | u64::from(at)
 }
 
 impl Operands {
     /// Reads the operands of another use.
     fn read(&mut self, operator: Repeated, batch: usize, blocks: &[&[Block]]) {
-        let Self { sources, key } = self;
-        let terms = blocks.iter().copied().flatten().flat_map(|b| &*b.terms);
-        sources.clear();
-        sources.extend(terms.map(|term| term.source));
-        sources.sort_unstable();
-        sources.dedup();
-        key.clear();
-        key.extend([operator.number(), batch as i64, sources.len() as i64]);
-        let mut last = None;
-        key.extend(sources.iter().map(|&source| {
-            let is_correlated = last.is_some_and(|last: Source| last.is_correlated(source));
-            last = Some(source);
-            i64::from(is_correlated) << 1 | i64::from(source.lookup().is_some())
-        }));
+        self.sources.clear();
+        self.ciphertexts.clear();
+        self.origins.clear();
+        self.key.clear();
+        self.key.extend([operator.number(), batch as i64]);
         for blocks in blocks {
-            key.push(blocks.len() as i64);
+            self.key.push(blocks.len() as i64);
             for block in *blocks {
                 let (low, high) = (block.low(), block.high());
-                key.extend([block.terms.len() as i64, block.constant, low, high]);
+                let terms = block.terms.len() as i64;
+                self.key.extend([terms, block.constant, low, high]);
                 for term in &*block.terms {
-                    let place = sources.partition_point(|source| *source < term.source);
+                    let (place, correlation) = self.number(term.source);
                     let both = i64::from(term.level) << 32 | place as i64;
-                    key.extend([both, term.weight.into()]);
+                    self.key.extend([both, term.weight.into()]);
+                    self.key.extend(correlation);
                 }
             }
         }
     }
 
-    /// The place of a source, which may be one of a recorded lookup, where inputs that are outputs of earlier bootstraps
-    /// are like others.
-    fn place_of(&self, source: Source) -> Option<usize> {
-        let input_of = |source: Source| match source {
-            Source::Input(at) | Source::Bootstrapped(_, at) => Some(at),
-            Source::Lookup(..) => None,
-        };
-        match input_of(source) {
-            None => self.sources.binary_search(&source).ok(),
-            input => self.sources.iter().position(|own| input_of(*own) == input),
+    /// The place of a source among all, and of a new one the word of the key that tells the first place of those with correlated errors, and
+    /// whether it is a lookup.
+    fn number(&mut self, source: Source) -> (usize, Option<i64>) {
+        let ciphertext = ciphertext(source);
+        if let Some(place) = self.ciphertexts.iter().position(|own| *own == ciphertext) {
+            return (place, None);
         }
+        let (place, origin) = (self.sources.len(), origin(source));
+        let first = self.origins.iter().position(|own| *own == origin);
+        let first = first.unwrap_or(place) as i64;
+        self.sources.push(source);
+        self.ciphertexts.push(ciphertext);
+        self.origins.push(origin);
+        let word = first << 1 | i64::from(source.lookup().is_some());
+        (place, Some(word))
+    }
+
+    /// The place of a source, which may be one of a recorded lookup.
+    fn place_of(&self, source: Source) -> Option<usize> {
+        let ciphertext = ciphertext(source);
+        self.ciphertexts.iter().position(|own| *own == ciphertext)
     }
 
     /// Returns whether a lookup gives one of the sources.
     fn have_lookup(&self, at: u32) -> bool {
-        let first = Source::Lookup(at, 0);
-        let place = self.sources.partition_point(|source| *source < first);
-        let lookup = self.sources.get(place).and_then(|source| source.lookup());
-        lookup == Some(at as usize)
+        self.origins.contains(&origin_of_lookup(at))
     }
 }
 
@@ -220,24 +249,28 @@ impl Template {
             }
             (None, _) => None,
         };
-        let lookups = places.iter().map(|&at| {
+        let mut terms = Vec::new();
+        let mut lookups = Vec::with_capacity(places.len());
+        for &at in &places {
             let lookup = graph.lookups.at(at as usize);
-            let terms = lookup.terms().map(|(source, weight)| {
-                Some(Term {
+            let before = terms.len();
+            for (source, weight) in lookup.terms() {
+                terms.push(Term {
                     source: local(source)?,
                     weight: weight as i32,
                     level: 1,
-                })
-            });
-            Some(Lookup {
-                terms: terms.collect::<Option<_>>()?,
+                });
+            }
+            lookups.push(Lookup {
                 constant: lookup.constant,
+                terms: (terms.len() - before) as u32,
                 table: lookup.table,
-            })
-        });
+            });
+        }
         let results = results.iter().map(|block| block.of_sources(local));
         Some(Self {
-            lookups: lookups.collect::<Option<_>>()?,
+            lookups,
+            terms,
             results: results.collect::<Option<_>>()?,
         })
     }
@@ -261,10 +294,13 @@ impl Template {
                 Some(Source::Lookup(*at, output))
             }
         };
+        let mut others = &self.terms[..];
         for lookup in &self.lookups {
             graph.watched.tick(graph.lookups.len());
+            let (own, rest) = others.split_at_checked(lookup.terms as usize)?;
+            others = rest;
             terms.clear();
-            for term in &lookup.terms {
+            for term in own {
                 let source = actual(places, term.source)?;
                 terms.push(Term { source, ..*term });
             }
