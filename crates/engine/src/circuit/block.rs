@@ -17,8 +17,8 @@ pub(super) enum Source {
 }
 
 /// The source of an error: terms of different origins have independent errors.
-#[derive(PartialEq)]
-enum Origin {
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Origin {
     Inputs,
     EarlierBootstrap(u32),
     Lookup(u32),
@@ -56,17 +56,12 @@ impl Default for Source {
 }
 
 impl Source {
-    fn origin(self) -> Origin {
+    pub(super) fn origin(self) -> Origin {
         match self {
             Self::Input(_) => Origin::Inputs,
             Self::Bootstrapped(bootstrap, _) => Origin::EarlierBootstrap(bootstrap),
             Self::Lookup(at, _) => Origin::Lookup(at),
         }
-    }
-
-    /// Returns whether the errors of two sources may depend on each other.
-    pub(super) fn is_correlated(self, other: Self) -> bool {
-        self.origin() == other.origin()
     }
 
     /// The number of the lookup, if it is one.
@@ -165,8 +160,8 @@ impl Block {
         if let [term] = &*self.terms {
             return of_term(term).pow(2);
         }
-        let are_correlated = |a: &Term, b: &Term| a.source.is_correlated(b.source);
-        let origins = self.terms.chunk_by(are_correlated);
+        let same_origin = |a: &Term, b: &Term| a.source.origin() == b.source.origin();
+        let origins = self.terms.chunk_by(same_origin);
         let level = |terms: &[Term]| terms.iter().map(of_term).sum::<u64>();
         origins.map(|terms| level(terms).pow(2)).sum()
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 
-use super::block::{Term, sort};
+use super::block::{Origin, Term, sort};
 use super::{Block, Circuit, Graph, Source};
 use crate::integer::Width;
 
@@ -86,7 +86,7 @@ struct Trace {
     number: u64,
     /// The lookups that give sources of the operands.
     sources: Vec<usize>,
-    /// Whether none of them was recorded again: other operands of the form are from different lookups.
+    /// False once one of these lookups was recorded again. A template would then hold for operands with the same dependence only.
     is_apart: bool,
 }
 
@@ -136,8 +136,8 @@ struct Operands {
     sources: Vec<Source>,
     /// The identities of their ciphertexts.
     ciphertexts: Vec<u64>,
-    /// The identities of the lookups, earlier bootstraps or inputs that their errors come from.
-    origins: Vec<u64>,
+    /// The origins of their errors.
+    origins: Vec<Origin>,
     /// The operator, the batch and the form of the operands.
     key: Vec<i64>,
 }
@@ -149,19 +149,6 @@ fn ciphertext(source: Source) -> u64 {
         Source::Input(at) | Source::Bootstrapped(_, at) => at.into(),
         Source::Lookup(at, output) => 1 << 40 | u64::from(at) << 8 | u64::from(output),
     }
-}
-
-/// A number that sources with correlated errors have in common.
-fn origin(source: Source) -> u64 {
-    match source {
-        Source::Input(_) => 0,
-        Source::Bootstrapped(bootstrap, _) => 1 << 32 | u64::from(bootstrap),
-        Source::Lookup(at, _) => origin_of_lookup(at),
-    }
-}
-
-fn origin_of_lookup(at: u32) -> u64 {
-    2 << 32 | u64::from(at)
 }
 
 impl Operands {
@@ -195,7 +182,7 @@ impl Operands {
         if let Some(place) = self.ciphertexts.iter().position(|own| *own == ciphertext) {
             return (place, None);
         }
-        let (place, origin) = (self.sources.len(), origin(source));
+        let (place, origin) = (self.sources.len(), source.origin());
         let first = self.origins.iter().position(|own| *own == origin);
         let first = first.unwrap_or(place) as i64;
         self.sources.push(source);
@@ -213,7 +200,7 @@ impl Operands {
 
     /// Returns whether a lookup gives one of the sources.
     fn have_lookup(&self, at: u32) -> bool {
-        self.origins.contains(&origin_of_lookup(at))
+        self.origins.contains(&Origin::Lookup(at))
     }
 }
 

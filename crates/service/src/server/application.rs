@@ -1,4 +1,4 @@
-//! What all requests share: the store, the evaluation queue, and what is done with them in the name of a request.
+//! The state that all requests share, such as the store and the evaluation queue, and the steps that several handlers take with it.
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
