@@ -102,7 +102,14 @@ pub(crate) fn run(depth: Depth) -> Result<(), Failure> {
     if depth == Depth::All {
         step("long tests", || {
             let mut tests = cargo(&["test", "--profile", PROFILE, "--workspace"]);
-            tests.args(["--lib", "--bins", "--tests", "--", "--ignored"]);
+            tests.args([
+                "--no-fail-fast",
+                "--lib",
+                "--bins",
+                "--tests",
+                "--",
+                "--ignored",
+            ]);
             succeed("long tests", &mut tests)
         })?;
         step("tests with the checks in inner loops", || {
