@@ -413,11 +413,11 @@ impl Parameters {
         self.device_switches()[0]
     }
 
-    /// Returns the number of bits kept of every body coefficient of the bootstrapping key. Over 2^64 it
-    /// is the smallest whose rounding adds at most a sixteenth to the variance of the key's noise: lower
-    /// bits are noise that need not be sent. Over 2^32 all bits are kept, because there the key's noise
-    /// causes most failures. The number follows from the noise, so that no file carries it.
-    pub fn bootstrap_key_body_bits(&self) -> u32 {
+    /// Returns the number of bits kept of every body coefficient of a bootstrapping key whose file does
+    /// not state it: keys of sets that are not shipped, and older ones. Over 2^64 it is the smallest whose
+    /// rounding adds at most a sixteenth to the variance of the key's noise, and over 2^32 it is 32. New
+    /// keys have the bits of [`key_body_bits`](crate::parameter_sets::key_body_bits).
+    pub fn implied_key_body_bits(&self) -> u32 {
         let most = self.glwe_noise().variance(self.torus_bits()) / 16.0;
         let rounding = |bits| exp2_neg(2 * bits) / 12.0;
         (1..self.torus_bits())

@@ -9,6 +9,7 @@
 
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::ProductTorus;
+use tfhe_sbc_core::parameter_sets::key_body_bits;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd::Isa;
@@ -33,10 +34,9 @@ pub struct SeededBootstrapKey<T> {
 }
 
 impl<T: ProductTorus> SeededBootstrapKey<T> {
-    /// The number of bytes of all bodies, packed.
-    pub(crate) fn packed_len(parameters: &Parameters) -> usize {
-        let bits = parameters.bootstrap_key_body_bits();
-        packed_len(Self::body_count(parameters), bits)
+    /// The number of bytes of all bodies, packed, of which `body_bits` bits each are kept.
+    pub(crate) fn packed_len(parameters: &Parameters, body_bits: u32) -> usize {
+        packed_len(Self::body_count(parameters), body_bits)
     }
 
     /// The number of scalars of all bodies.
@@ -58,7 +58,7 @@ impl<T: ProductTorus> SeededBootstrapKey<T> {
         let rows = Rows {
             count: rows * parameters.lwe_dimension().0,
             a_step: rows,
-            body_bits: parameters.bootstrap_key_body_bits(),
+            body_bits: key_body_bits(parameters),
         };
         Self {
             rows: SeededRows::encrypt(

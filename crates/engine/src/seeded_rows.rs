@@ -22,7 +22,7 @@ pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 pub(crate) struct SeededRows<T> {
     pub(crate) mask_seed: MaskSeed,
     /// The number of upper bits kept of every body coefficient; the lower bits are 0.
-    body_bits: u32,
+    pub(crate) body_bits: u32,
     pub(crate) bodies: Vec<T>,
 }
 

@@ -5,6 +5,7 @@
 
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
+use tfhe_sbc_core::parameter_sets::key_body_bits;
 use tfhe_sbc_core::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use tfhe_sbc_core::random::{EntropyError, ExpanderKind, MaskSeed, SeedSequence};
 use tfhe_sbc_core::wire::key::parameters_of;
@@ -116,18 +117,24 @@ impl<T: ProductTorus> SeededServerKey<T> {
         &self.parameters
     }
 
-    /// The number of bytes of the message of a server key, without the packing key that may follow.
+    /// The number of bytes of the message of a new server key, without the packing key that may follow.
     pub fn message_len(parameters: &Parameters) -> usize {
+        Self::message_len_of(parameters, key_body_bits(parameters))
+    }
+
+    /// The same for a bootstrapping key with `body_bits` bits of every body coefficient.
+    fn message_len_of(parameters: &Parameters, body_bits: u32) -> usize {
         ENVELOPE_BYTES
             + PARAMETERS_BYTES
             + 32
-            + SeededBootstrapKey::<T>::packed_len(parameters)
+            + SeededBootstrapKey::<T>::packed_len(parameters, body_bits)
             + SeededKeySwitchKey::row_count(parameters) * size_of::<u32>()
     }
 
     /// Returns the bytes of a server key file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut message = Vec::with_capacity(Self::message_len(&self.parameters));
+        let body_bits = self.bootstrap.rows.body_bits;
+        let mut message = Vec::with_capacity(Self::message_len_of(&self.parameters, body_bits));
         message.resize(HEADER_BYTES, 0);
         message.extend_from_slice(&self.parameters.to_bytes());
         message.extend_from_slice(&self.key_switch.mask_seed.0);
@@ -139,6 +146,10 @@ impl<T: ProductTorus> SeededServerKey<T> {
             polynomial_size: self.parameters.polynomial_size().get() as u32,
             dimension: self.parameters.lwe_dimension().0 as u32,
             torus_bits: T::BITS as u8,
+            body_bits: match body_bits == self.parameters.implied_key_body_bits() {
+                true => 0,
+                false => body_bits as u8,
+            },
             expander: Some(ExpanderKind::ChaCha20),
             mask_seed: self.bootstrap.rows.mask_seed,
             ..Header::new(
@@ -165,20 +176,21 @@ impl<T: ProductTorus> SeededServerKey<T> {
         let header = message.header;
         check_header::<T>(&header, &parameters, parameters.lwe_dimension().0)?;
         let packing = packing_key_behind(behind, &header)?;
-        let expected = Self::message_len(&parameters);
+        let body_bits = stated_body_bits(&header, &parameters)?;
+        let expected = Self::message_len_of(&parameters, body_bits);
         message.expect_length(expected - ENVELOPE_BYTES)?;
         let (seed, rest) = rest.split_at(32);
         let mut key_switch_seed = MaskSeed([0; 32]);
         key_switch_seed.0.copy_from_slice(seed);
         let (bootstrap, key_switch) =
-            rest.split_at(SeededBootstrapKey::<T>::packed_len(&parameters));
+            rest.split_at(SeededBootstrapKey::<T>::packed_len(&parameters, body_bits));
         Ok(Self {
             parameters,
             fingerprint: header.key,
             bootstrap: SeededBootstrapKey {
                 rows: SeededRows::from_bytes(
                     header.mask_seed,
-                    parameters.bootstrap_key_body_bits(),
+                    body_bits,
                     bootstrap,
                     SeededBootstrapKey::<T>::body_count(&parameters),
                 ),
@@ -206,6 +218,18 @@ impl<T: ProductTorus> SeededServerKey<T> {
             packing: self.packing.as_ref().map(SeededPackingKey::prepare),
             torus: std::marker::PhantomData,
         }
+    }
+}
+
+/// Returns the number of bits of every body coefficient of the bootstrapping key. A number below that of new
+/// keys is refused, because it would add more noise than the parameter set allows for.
+fn stated_body_bits(header: &Header, parameters: &Parameters) -> Result<u32, WireError> {
+    let implied = parameters.implied_key_body_bits();
+    match u32::from(header.body_bits) {
+        0 => Ok(implied),
+        bits if bits == implied => Err(WireError::Field("body bits")),
+        bits if (key_body_bits(parameters)..=parameters.torus_bits()).contains(&bits) => Ok(bits),
+        _ => Err(WireError::Field("body bits")),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The noise of a bootstrapping, as the sum of its parts.
 
+use tfhe_sbc_core::parameter_sets::key_body_bits;
 use tfhe_sbc_core::parameters::{self, Parameters};
 
 use crate::blind_rotation::{
@@ -63,7 +64,7 @@ impl From<&Parameters> for PbsParameters {
             glwe_dimension: set.glwe_dimension().0,
             polynomial_size: set.polynomial_size().get(),
             glwe_variance: Variance(set.glwe_noise().variance(set.torus_bits())),
-            key_rounding: truncation_variance(set.bootstrap_key_body_bits()),
+            key_rounding: truncation_variance(key_body_bits(set)),
             torus_log2: set.torus_bits(),
             small_torus_log2: SMALL_TORUS_LOG2,
             blind_rotation: BlindRotation::Blocks,

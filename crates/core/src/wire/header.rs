@@ -41,7 +41,8 @@ pub struct Header {
     pub dimension: u32,
     /// log2 q of the ciphertexts: 32 or 64.
     pub torus_bits: u8,
-    /// The number of bits kept of each body coefficient.
+    /// The number of bits kept of each body coefficient. In a server key, of those of the
+    /// bootstrapping key; 0 if it is the number that the parameter set implies.
     pub body_bits: u8,
     /// The number of bits kept of each mask coefficient, if masks are sent.
     pub mask_bits: u8,
@@ -226,7 +227,7 @@ impl Header {
         check(ciphertexts || seeded, self.dimension == 0, "dimension")?;
         check(ciphertexts || seeded, self.torus_bits == 0, "torus bits")?;
         check(
-            one_encoding || packed || cut,
+            one_encoding || packed || cut || self.kind == Kind::ServerKey,
             self.body_bits == 0,
             "body bits",
         )?;

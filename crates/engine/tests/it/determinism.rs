@@ -3,10 +3,13 @@
 
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, key_body_bits};
 use tfhe_sbc_core::parameters::PARAMETERS_BYTES;
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};
+use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len, unpack_top_bits};
 use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
+use tfhe_sbc_engine::bootstrap_key::SeededBootstrapKey;
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey, ServerKeyError};
 
@@ -177,6 +180,58 @@ fn forged_server_keys_are_refused() {
     assert!(matches!(
         read(&resealed(&bytes, &payload)),
         Some(WireError::Parameters(_))
+    ));
+}
+
+/// The keys of shipped sets state how many bits they keep of every body coefficient. Those that older programs made
+/// keep as many as the parameter set implies and state nothing.
+#[test]
+fn keys_with_more_body_bits_than_new_ones_are_read() {
+    let (seeded, _) = Keys::seeded::<u64>(MESSAGE_1_CARRY_1, 56);
+    let parameters = *seeded.parameters();
+    let (bits, implied) = (
+        key_body_bits(&parameters),
+        parameters.implied_key_body_bits(),
+    );
+    assert_eq!((bits, implied), (47, 51));
+    let bytes = seeded.to_bytes();
+    let (message, _) = Message::parse(&bytes).unwrap();
+    assert_eq!(u32::from(message.header.body_bits), bits);
+    assert_eq!(
+        bytes.len(),
+        SeededServerKey::<u64>::message_len(&parameters)
+    );
+
+    let count = SeededBootstrapKey::<u64>::body_count(&parameters);
+    let (before, bodies) = message.payload.split_at(PARAMETERS_BYTES + 32);
+    let (bodies, behind) = bodies.split_at(packed_len(count, bits));
+    let mut unpacked = vec![0u64; count];
+    unpack_top_bits(bodies, bits, &mut unpacked);
+    let with_bits = |kept: u32, stated: u32| {
+        let mut packed = vec![0; packed_len(count, kept)];
+        pack_top_bits(&unpacked, kept, &mut packed);
+        let header = Header {
+            body_bits: u8::try_from(stated).unwrap(),
+            ..message.header
+        };
+        frozen::resealed(&header, &[before, &packed, behind].concat())
+    };
+    assert_eq!(with_bits(bits, bits), bytes);
+    for (kept, stated) in [(implied, 0), (implied - 1, implied - 1)] {
+        let more = with_bits(kept, stated);
+        let read = SeededServerKey::<u64>::from_bytes(&more).unwrap();
+        assert_eq!(read.to_bytes(), more, "{kept} bits");
+    }
+    for (kept, stated) in [(implied, implied), (bits - 1, bits - 1), (64, 65)] {
+        assert_eq!(
+            SeededServerKey::<u64>::from_bytes(&with_bits(kept, stated)).err(),
+            Some(WireError::Field("body bits")),
+            "{kept} bits"
+        );
+    }
+    assert!(matches!(
+        SeededServerKey::<u64>::from_bytes(&with_bits(bits, 0)).err(),
+        Some(WireError::PayloadLength { .. })
     ));
 }
 

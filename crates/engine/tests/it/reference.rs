@@ -8,6 +8,7 @@ use tfhe_sbc_core::random::{Expander, ExpanderKind, MaskSeed};
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES};
 
+const BODY_BITS_AT: usize = 49;
 const MASK_SEED_AT: usize = 60;
 
 /// A server key in the standard domain.
@@ -66,7 +67,10 @@ impl<T: Torus> ReferenceKey<T> {
         let at = HEADER_BYTES + PARAMETERS_BYTES;
         let key_switch_seed = seed_at(message, at);
         let bodies = &message[at + 32..message.len() - CHECKSUM_BYTES];
-        let body_bits = parameters.bootstrap_key_body_bits() as usize;
+        let body_bits = match message[BODY_BITS_AT] {
+            0 => parameters.implied_key_body_bits() as usize,
+            stated => usize::from(stated),
+        };
         let (bootstrap, key_switch) = bodies.split_at(n * rows * size * body_bits / 8);
 
         let bodies: Vec<T> = top_bits(bootstrap, body_bits);

@@ -1,5 +1,6 @@
 //! The sizes in bytes of the evaluation keys, in memory and in files.
 
+use tfhe_sbc_core::parameter_sets::key_body_bits;
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, ParameterSet, Parameters};
 use tfhe_sbc_core::simd::KEY_SWITCH_TILE_COLUMNS;
 use tfhe_sbc_core::wire::ENVELOPE_BYTES;
@@ -41,6 +42,6 @@ pub fn server_key_file_bytes(parameters: &Parameters) -> usize {
     ENVELOPE_BYTES
         + PARAMETERS_BYTES
         + 2 * SEED_BYTES
-        + packed_len(bodies, parameters.bootstrap_key_body_bits())
+        + packed_len(bodies, key_body_bits(parameters))
         + switch_rows(parameters.as_set()) * size_of::<u32>()
 }

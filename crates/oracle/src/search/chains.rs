@@ -228,7 +228,7 @@ fn rotations(request: &Request, glwe: &GlweKey, blocks: KeyBlocks) -> Vec<Rotati
 }
 
 /// The variance that the rounding of the bodies of the bootstrapping key adds to their noise, see
-/// [`Parameters::bootstrap_key_body_bits`](tfhe_sbc_core::parameters::Parameters::bootstrap_key_body_bits).
+/// [`Parameters::implied_key_body_bits`](tfhe_sbc_core::parameters::Parameters::implied_key_body_bits).
 pub(super) fn key_rounding(request: &Request, fresh: Variance) -> Variance {
     if request.engine != Engine::TfheSbc || request.torus_bits != 64 {
         return Variance::ZERO;
