@@ -15,9 +15,9 @@ use tfhe_sbc_core::random::{MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_core::wire::bits::packed_len;
 
-use crate::cache_aligned::{CacheAligned, cache_aligned};
 use crate::filler::filler_words;
 use crate::gadget_product::GadgetProduct;
+use crate::large_buffer::LargeBuffer;
 use crate::seeded_rows::{Progress, Rows, SeededRows, digit_weight, weighted_key_polynomial};
 
 /// The number of rows of a GGSW ciphertext.
@@ -104,7 +104,7 @@ fn row_plaintext_into<T: ProductTorus>(
 /// products read it.
 pub struct BootstrapKey {
     product: GadgetProduct,
-    fourier: CacheAligned<f64>,
+    fourier: LargeBuffer<f64>,
 }
 
 impl BootstrapKey {
@@ -124,7 +124,7 @@ impl BootstrapKey {
         let product = GadgetProduct::of_blind_rotation(parameters, Isa::detect());
         let steps = parameters.lwe_dimension().0 / product.shape().block_size;
         let scale = 1.0 / (i64::MAX as f64 * (product.polynomial_size() as f64).sqrt());
-        let mut fourier = cache_aligned(0.0, steps * product.key_len());
+        let mut fourier = LargeBuffer::zeroed(steps * product.key_len());
         let values = fourier.iter_mut().zip(filler_words());
         values.for_each(|(value, word)| *value = word as f64 * scale);
         Self { product, fourier }
@@ -132,7 +132,7 @@ impl BootstrapKey {
 
     /// The number of bytes in memory.
     pub fn byte_count(&self) -> usize {
-        size_of_val(self.fourier.as_slice())
+        size_of_val(&*self.fourier)
     }
 
     pub(crate) fn product(&self) -> &GadgetProduct {

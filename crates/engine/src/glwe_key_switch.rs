@@ -21,8 +21,8 @@ use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_core::wire::key::{BINDING_BYTES, Binding, parameters_of};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
 
-use crate::cache_aligned::CacheAligned;
 use crate::gadget_product::{GadgetProduct, GadgetProductScratch};
+use crate::large_buffer::LargeBuffer;
 use crate::seeded_rows::{Rows, SeededRows, check_header, digit_weight, weighted_key_polynomial};
 use crate::server_key::{ServerKeyError, check_torus};
 
@@ -236,7 +236,7 @@ pub struct DeviceSwitchKey<T> {
     switch: DeviceSwitch,
     decomposition: Decomposition,
     product: GadgetProduct,
-    fourier: CacheAligned<f64>,
+    fourier: LargeBuffer<f64>,
     torus: std::marker::PhantomData<T>,
 }
 
@@ -253,7 +253,7 @@ impl<T: ProductTorus> DeviceSwitchKey<T> {
 
     /// The number of bytes in memory.
     pub fn byte_count(&self) -> usize {
-        size_of_val(self.fourier.as_slice())
+        size_of_val(&*self.fourier)
     }
 
     /// Switches ciphertexts in place, on all threads of the current rayon pool. The result does

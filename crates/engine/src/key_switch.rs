@@ -13,8 +13,8 @@ use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd::{self, Isa};
 use tfhe_sbc_core::torus::Torus;
 
-use crate::cache_aligned::{CacheAligned, cache_aligned};
 use crate::filler::filler_words;
+use crate::large_buffer::LargeBuffer;
 
 const TILE: usize = simd::KEY_SWITCH_TILE_COLUMNS;
 /// The number of ciphertexts whose sums of one tile fit the registers.
@@ -72,7 +72,7 @@ pub struct KeySwitchKey {
     input: LweDimension,
     output: LweDimension,
     decomposition: Decomposition,
-    tiles: CacheAligned<[u32; TILE]>,
+    tiles: LargeBuffer<[u32; TILE]>,
 }
 
 impl KeySwitchKey {
@@ -80,7 +80,7 @@ impl KeySwitchKey {
         let output = parameters.lwe_dimension();
         let rows = SeededKeySwitchKey::row_count(parameters);
         let tile_count = (output.0 + 1).div_ceil(TILE);
-        let mut tiles = cache_aligned([0u32; TILE], rows * tile_count);
+        let mut tiles = LargeBuffer::zeroed(rows * tile_count);
         let mut mask_stream = ExpanderKind::ChaCha20.mask_stream(&seeded.mask_seed, 0);
         let mut row = vec![0u32; tile_count * TILE];
         for (r, &body) in seeded.bodies.iter().enumerate() {
@@ -104,7 +104,7 @@ impl KeySwitchKey {
         let output = parameters.lwe_dimension();
         let tile_count = (output.0 + 1).div_ceil(TILE);
         let row_count = SeededKeySwitchKey::row_count(parameters) * tile_count;
-        let mut tiles = cache_aligned([0u32; TILE], row_count);
+        let mut tiles = LargeBuffer::<[u32; TILE]>::zeroed(row_count);
         let scalars = tiles.as_flattened_mut().iter_mut().zip(filler_words());
         scalars.for_each(|(scalar, word)| *scalar = word as u32);
         Self {
@@ -118,7 +118,7 @@ impl KeySwitchKey {
 
     /// The number of bytes in memory.
     pub fn byte_count(&self) -> usize {
-        size_of_val(self.tiles.as_slice())
+        size_of_val(&*self.tiles)
     }
 
     fn row_count(&self) -> usize {

@@ -30,6 +30,7 @@ pub mod gates;
 pub mod glwe_key_switch;
 pub mod integer;
 pub mod key_switch;
+mod large_buffer;
 pub mod lookup_table;
 pub mod modulus_switch;
 pub mod packing_key;

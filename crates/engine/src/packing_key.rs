@@ -34,8 +34,8 @@ use tfhe_sbc_core::wire::{
     ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError, require,
 };
 
-use crate::cache_aligned::CacheAligned;
 use crate::gadget_product::{GadgetProduct, GadgetProductScratch};
+use crate::large_buffer::LargeBuffer;
 use crate::seeded_rows::{Rows, SeededRows, digit_weight};
 
 /// The largest number of ciphertexts of one job. They share every step's part of the key while it is in
@@ -200,7 +200,7 @@ pub struct PackingKey {
     fingerprint: KeyFingerprint,
     packing: PackingParameters,
     product: GadgetProduct,
-    fourier: CacheAligned<f64>,
+    fourier: LargeBuffer<f64>,
 }
 
 impl PackingKey {
@@ -221,7 +221,7 @@ impl PackingKey {
 
     /// The number of bytes in memory.
     pub fn byte_count(&self) -> usize {
-        size_of_val(self.fourier.as_slice())
+        size_of_val(&*self.fourier)
     }
 
     /// Packs blocks under the small key, in order, and cuts the ciphertexts. The value of each is a message,

@@ -11,8 +11,9 @@ use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len, unpack_top_bits};
 use tfhe_sbc_core::wire::{Header, WireError};
 use zeroize::Zeroizing;
 
-use crate::cache_aligned::{CacheAligned, cache_aligned};
+use crate::cache_aligned::cache_aligned;
 use crate::gadget_product::GadgetProduct;
+use crate::large_buffer::LargeBuffer;
 
 /// A callback that receives the number of steps done since its last call.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
@@ -105,7 +106,7 @@ impl<T: ProductTorus> SeededRows<T> {
         product: &GadgetProduct,
         sign: f64,
         progress: Progress<'_>,
-    ) -> CacheAligned<f64> {
+    ) -> LargeBuffer<f64> {
         let ProductShape {
             block_size,
             rows,
@@ -114,7 +115,7 @@ impl<T: ProductTorus> SeededRows<T> {
         let size = product.polynomial_size();
         let step_rows = block_size * rows;
         let steps = self.bodies.len().div_ceil(step_rows * size);
-        let mut fourier = cache_aligned(0.0, steps * product.key_len());
+        let mut fourier = LargeBuffer::zeroed(steps * product.key_len());
         fourier
             .par_chunks_mut(product.key_len())
             .zip(self.bodies.par_chunks(step_rows * size))

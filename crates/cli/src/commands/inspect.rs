@@ -208,6 +208,13 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                     );
                 }
                 describe_parameters(&parameters, &mut say);
+                if let Kind::ServerKey = header.kind {
+                    let bits = match header.body_bits {
+                        0 => parameters.implied_key_body_bits(),
+                        stated => u32::from(stated),
+                    };
+                    say("body bits kept", u64::from(bits).into());
+                }
                 if let Kind::PackingKey = header.kind {
                     describe_packing(rest, &mut say).explain(path.display())?;
                 }

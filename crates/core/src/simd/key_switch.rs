@@ -1,8 +1,8 @@
 //! The matrix product of a key switch, one tile of columns at a time, with the
 //! accumulators of all ciphertexts in registers.
 
-use super::KEY_SWITCH_TILE_COLUMNS;
 use super::Simd;
+use super::{KEY_SWITCH_TILE_CIPHERTEXTS, KEY_SWITCH_TILE_COLUMNS};
 
 type Columns = [u32; KEY_SWITCH_TILE_COLUMNS];
 
@@ -27,10 +27,13 @@ fn ciphertexts<S: Simd, const C: usize>(
     key_tile: &[Columns],
     digits: [&[i32]; C],
 ) {
-    if S::KEY_SWITCH_VECTORS == 4 {
-        sweep::<S, C, 4>(simd, acc, key_tile, digits);
-    } else {
-        sweep::<S, C, 2>(simd, acc, key_tile, digits);
+    // The fewer the ciphertexts, the more columns of each have room in the registers, and the fewer passes over the key.
+    let room = S::KEY_SWITCH_VECTORS * (KEY_SWITCH_TILE_CIPHERTEXTS / C);
+    match room.min(S::chunks_u32(acc[0]).len()) {
+        16 => sweep::<S, C, 16>(simd, acc, key_tile, digits),
+        8 => sweep::<S, C, 8>(simd, acc, key_tile, digits),
+        4 => sweep::<S, C, 4>(simd, acc, key_tile, digits),
+        _ => sweep::<S, C, 2>(simd, acc, key_tile, digits),
     }
 }
 
