@@ -30,7 +30,7 @@ pub use published::{NIST_SUBMISSION_2_2, PUBLISHED, published_like};
 /// key's errors, which vary by 2% about their mean: because of them one key in a thousand reaches
 /// 2^-126.9 on public-key uploads.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-135.9, on uploads with 2^-132.1, on
+/// A bootstrap on bootstrap outputs fails with 2^-136.1, on uploads with 2^-132.1, on
 /// public-key uploads with 2^-129.1.
 pub const MESSAGE_2_CARRY_2: ParameterSet = found::MESSAGE_2_CARRY_2;
 

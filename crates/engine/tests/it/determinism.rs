@@ -193,7 +193,7 @@ fn keys_with_more_body_bits_than_new_ones_are_read() {
         key_body_bits(&parameters),
         parameters.implied_key_body_bits(),
     );
-    assert_eq!((bits, implied), (47, 51));
+    assert_eq!((bits, implied), (49, 51));
     let bytes = seeded.to_bytes();
     let (message, _) = Message::parse(&bytes).unwrap();
     assert_eq!(u32::from(message.header.body_bits), bits);
