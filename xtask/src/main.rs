@@ -37,6 +37,7 @@ const USAGE: &str = "usage: cargo xtask TASK
        test             formatting, lints, documentation, tests, the demo, the C library
        test --all       and the long tests
        nightly          all of these tasks; goes on after a failure
+       nightly --resume those that have not passed on this commit
        map              the graph of the crates, whose arrows must point down
        unsafe [--check] writes or checks docs/unsafe.md, the list of unsafe code
        deny             licences, duplicates and sources of dependencies
@@ -70,7 +71,8 @@ fn main() -> ExitCode {
         ["quick"] => quick::run(),
         ["test"] => test::run(test::Depth::Usual),
         ["test", "--all"] => test::run(test::Depth::All),
-        ["nightly"] => nightly::run(),
+        ["nightly"] => nightly::run(nightly::Extent::All),
+        ["nightly", "--resume"] => nightly::run(nightly::Extent::Rest),
         ["map"] => map::run(),
         ["deny"] => deny::run(),
         ["arm"] => arm::run(arm::Mode::Check),
