@@ -17,6 +17,7 @@ use tfhe_sbc_upload::moments::Moment;
 
 use crate::error::{GatewayError, code};
 use crate::journal::now;
+use crate::names::postgres_name;
 
 /// The rows that a statement gave.
 pub(crate) struct Answer {
@@ -106,19 +107,18 @@ pub(crate) async fn ask(context: &SessionContext, sql: &str) -> Result<Answer> {
     };
     Ok(Answer {
         asked,
-        rows: renamed(&rows)?,
+        rows: renamed(&rows, sql)?,
     })
 }
 
-/// Returns rows with the names that PostgreSQL would give the columns: that of its function for `avg(readings.temperature_c)`. A name
-/// that is there already gets a number.
-fn renamed(rows: &RecordBatch) -> Result<RecordBatch> {
+/// Returns the rows of a statement with the names that PostgreSQL would give the columns. A name that is there already gets a number.
+fn renamed(rows: &RecordBatch, sql: &str) -> Result<RecordBatch> {
     let mut used: HashMap<String, u32> = HashMap::new();
     let schema = rows.schema();
     let fields = schema.fields().iter().zip(rows.columns());
     let fields: Vec<Field> = fields
         .map(|(field, column)| {
-            let mut name = short(field.name());
+            let mut name = postgres_name(field.name(), sql, "column");
             let times = used.entry(name.clone()).or_default();
             *times += 1;
             if *times > 1 {
@@ -135,21 +135,6 @@ fn renamed(rows: &RecordBatch) -> Result<RecordBatch> {
         columns,
         &options,
     )?)
-}
-
-/// The name that PostgreSQL would give a column which DataFusion calls `name`.
-fn short(name: &str) -> String {
-    let is_word = |text: &str| {
-        !text.is_empty()
-            && text
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    };
-    match name.split_once('(') {
-        Some((function, _)) if is_word(function) => function.to_owned(),
-        _ if name.contains(['(', ' ']) => "column".to_owned(),
-        _ => name.rsplit('.').next().unwrap_or(name).to_owned(),
-    }
 }
 
 impl Answer {
@@ -276,7 +261,7 @@ mod tests {
         let rows = RecordBatch::try_from_iter(columns).unwrap();
         Answer {
             asked: Moment::from_unix_ms(0),
-            rows: renamed(&rows).unwrap(),
+            rows: renamed(&rows, "").unwrap(),
         }
     }
 

@@ -9,7 +9,7 @@
 //! - [`tables`] are what SQL sees. [`session`] makes the sessions of clients, [`functions`] adds what DataFusion lacks.
 //! - [`pushdown`] recognises aggregates that the server can compute, and [`predicates`] the filters.
 //! - [`cache`] keeps answers, [`journal`] the questions that were asked.
-//! - [`wire`] is the protocol, with its errors.
+//! - [`wire`] is the protocol, with its errors, and [`names`] are those of columns.
 //! - [`answers`] asks statements of the gateway's own: for [`page`], which a browser shows, and for [`watch`], which sends answers where
 //!   people look.
 #![forbid(unsafe_code)]
@@ -22,6 +22,7 @@ mod error;
 mod functions;
 mod hardening;
 mod journal;
+mod names;
 mod options;
 mod owner;
 mod page;

@@ -1,4 +1,4 @@
-//! Statements, whose rows can be called off. The protocol's library lets a statement be cancelled while it is planned; this does so while its
+//! Statements, whose rows can be called off, and whose columns have the names that PostgreSQL would give them. The protocol's library lets a statement be cancelled while it is planned; this does so while its
 //! rows are computed and sent.
 
 use std::fmt::Debug;
@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use datafusion_postgres::pgwire::api::portal::Portal;
+use datafusion_postgres::pgwire::api::portal::{Format, Portal};
 use datafusion_postgres::pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler};
-use datafusion_postgres::pgwire::api::results::{QueryResponse, Response};
+use datafusion_postgres::pgwire::api::results::{FieldInfo, QueryResponse, Response};
+use datafusion_postgres::pgwire::api::stmt::QueryParser;
 use datafusion_postgres::pgwire::api::store::PortalStore;
-use datafusion_postgres::pgwire::api::{ClientInfo, ClientPortalStore, ConnectionHandle};
+use datafusion_postgres::pgwire::api::{ClientInfo, ClientPortalStore, ConnectionHandle, Type};
 use datafusion_postgres::pgwire::error::{PgWireError, PgWireResult};
 use datafusion_postgres::pgwire::messages::PgWireBackendMessage;
 use datafusion_postgres::{DfSessionService, Parser};
@@ -18,6 +19,7 @@ use futures::future::{BoxFuture, Either, select};
 use futures::{FutureExt, Sink, StreamExt, stream};
 
 use crate::error::{GatewayError, code};
+use crate::names::postgres_name;
 
 /// The statements of a client.
 pub(super) struct Service(pub(super) Arc<DfSessionService>);
@@ -69,7 +71,8 @@ impl Ends {
         }
     }
 
-    fn bound(self, response: Response) -> Response {
+    /// Returns the rows of the statement `sql` until one of the ends.
+    fn bound(self, response: Response, sql: &str) -> Response {
         let Response::Query(response) = response else {
             return response;
         };
@@ -87,9 +90,59 @@ impl Ends {
                 Either::Right((error, _)) => Some((Err(error), None)),
             }
         });
-        let mut bound = QueryResponse::new(row_schema, rows);
+        let mut bound = QueryResponse::new(Arc::new(named(&row_schema, sql)), rows);
         bound.set_command_tag(&command_tag);
         Response::Query(bound)
+    }
+}
+
+/// Returns the columns of the statement `sql` under the names that PostgreSQL would give them.
+fn named(columns: &[FieldInfo], sql: &str) -> Vec<FieldInfo> {
+    let named = columns.iter().map(|column| {
+        FieldInfo::new(
+            postgres_name(column.name(), sql, "?column?"),
+            column.table_id(),
+            column.column_id(),
+            column.datatype().clone(),
+            column.format(),
+        )
+        .with_format_options(Arc::clone(column.format_options()))
+        .with_type_size(column.type_size())
+        .with_type_modifier(column.type_modifier())
+    });
+    named.collect()
+}
+
+/// A parser whose statements have columns with the names that PostgreSQL would give them.
+pub(super) struct NamingParser(Arc<Parser>);
+
+#[async_trait]
+impl QueryParser for NamingParser {
+    type Statement = <Parser as QueryParser>::Statement;
+
+    async fn parse_sql<C>(
+        &self,
+        client: &C,
+        sql: &str,
+        types: &[Option<Type>],
+    ) -> PgWireResult<Option<Self::Statement>>
+    where
+        C: ClientInfo + Unpin + Send + Sync,
+    {
+        self.0.parse_sql(client, sql, types).await
+    }
+
+    fn get_parameter_types(&self, statement: &Self::Statement) -> PgWireResult<Vec<Type>> {
+        self.0.get_parameter_types(statement)
+    }
+
+    fn get_result_schema(
+        &self,
+        statement: &Self::Statement,
+        format: Option<&Format>,
+    ) -> PgWireResult<Vec<FieldInfo>> {
+        let columns = self.0.get_result_schema(statement, format)?;
+        Ok(named(&columns, &statement.0))
     }
 }
 
@@ -105,7 +158,7 @@ impl SimpleQueryHandler for Service {
         let responses = SimpleQueryHandler::do_query(&*self.0, client, query).await?;
         let responses = responses.into_iter();
         Ok(responses
-            .map(|response| Ends::of(client).bound(response))
+            .map(|response| Ends::of(client).bound(response, query))
             .collect())
     }
 }
@@ -113,10 +166,10 @@ impl SimpleQueryHandler for Service {
 #[async_trait]
 impl ExtendedQueryHandler for Service {
     type Statement = <DfSessionService as ExtendedQueryHandler>::Statement;
-    type QueryParser = Parser;
+    type QueryParser = NamingParser;
 
     fn query_parser(&self) -> Arc<Self::QueryParser> {
-        self.0.query_parser()
+        Arc::new(NamingParser(self.0.query_parser()))
     }
 
     async fn do_query<C>(
@@ -132,6 +185,6 @@ impl ExtendedQueryHandler for Service {
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let response = ExtendedQueryHandler::do_query(&*self.0, client, portal, max_rows).await?;
-        Ok(Ends::of(client).bound(response))
+        Ok(Ends::of(client).bound(response, &portal.statement.statement.0))
     }
 }

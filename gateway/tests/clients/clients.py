@@ -38,6 +38,11 @@ def of_psycopg(port: str, clear: pandas.DataFrame) -> None:
         row = connection.execute("SELECT max(time) AS latest FROM readings").fetchone()
         latest = pandas.to_datetime(clear["time"], format="ISO8601").max()
         assert row is not None and row["latest"] == latest, row
+        # Columns without an alias have PostgreSQL's names.
+        row = connection.execute(
+            "SELECT max(time), count(*) FROM readings WHERE device = %s", ("station-01",), prepare=True
+        ).fetchone()
+        assert row is not None and list(row) == ["max", "count"], row
         # An error has its code, and the connection goes on after it.
         connection.rollback()
         try:

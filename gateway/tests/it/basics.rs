@@ -48,6 +48,15 @@ fn psql_shows_units_as_comments() {
 }
 
 #[test]
+fn columns_have_the_names_of_postgresql() {
+    let sql = "SELECT device, avg(temperature_c), count(*), max(humidity_pct) AS \"most (%)\", 1 + 1 FROM readings GROUP BY device";
+    let shown = World::shared().gateway.psql(&["--no-align", "-c", sql]);
+    assert!(shown.is_ok, "{}", shown.stderr);
+    let header = shown.stdout.lines().next().unwrap_or_default();
+    assert_eq!(header, "device|avg|count|most (%)|?column?");
+}
+
+#[test]
 fn the_lists_tell_what_is_stored() {
     let gateway = &World::shared().gateway;
     let devices =
