@@ -1,8 +1,8 @@
 //! Buffers of many megabytes that a computation reads from end to end: prepared keys.
 //!
 //! A key streams through the caches once for each batch, and the processor needs a translation of every page that it comes
-//! to. With pages of 2 MiB instead of 4 KiB a blind rotation of one ciphertext takes a tenth to a sixth less time where the
-//! key does not fit the caches (docs/engine.md).
+//! to. With pages of 2 MiB instead of 4 KiB a bootstrap of one ciphertext takes a twentieth less time where the key does not
+//! fit the caches (docs/engine.md).
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
