@@ -18,7 +18,7 @@ pub(crate) fn postgres_name(name: &str, sql: &str, other: &str) -> String {
     let call = name.split_once('(').filter(|(function, rest)| {
         is_word(function)
             && !function.starts_with(|first: char| first.is_ascii_uppercase())
-            && closing_parenthesis(rest) == Some(rest.len() - 1)
+            && closing_parenthesis(rest).is_some_and(|place| place + 1 == rest.len())
     });
     match call {
         Some((function, _)) => function.to_owned(),
@@ -61,6 +61,7 @@ mod tests {
             ("Int64(1)", "?column?"),
             ("mean (°C)", "mean (°C)"),
             ("a.b", "a.b"),
+            ("open(", "?column?"),
         ] {
             assert_eq!(postgres_name(name, sql, "?column?"), expected);
         }

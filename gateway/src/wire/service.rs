@@ -1,5 +1,6 @@
-//! Statements, whose rows can be called off, and whose columns have the names that PostgreSQL would give them. The protocol's library lets a statement be cancelled while it is planned; this does so while its
-//! rows are computed and sent.
+//! Statements, whose rows can be called off, and whose columns have the names that PostgreSQL would give them.
+//!
+//! The protocol's library lets a statement be cancelled while it is planned; this does so while its rows are computed and sent.
 
 use std::fmt::Debug;
 use std::sync::Arc;
