@@ -109,18 +109,33 @@ impl Segments {
         lock(&self.heads).insert(head.number, head);
     }
 
+    fn known(&self, number: u32) -> Option<Head> {
+        lock(&self.heads).get(&number).copied()
+    }
+
     /// Returns the head of a segment; `None` if it is damaged.
     ///
     /// # Errors
     /// A segment of a newer version, and a file that cannot be read.
     pub(super) fn head(&self, number: u32) -> Result<Option<Head>, StoreError> {
-        if let Some(head) = lock(&self.heads).get(&number) {
-            return Ok(Some(*head));
+        if let Some(head) = self.known(number) {
+            return Ok(Some(head));
+        }
+        let path = self.path(number);
+        let file = File::open(&path).map_err(FileError::io("open", &path))?;
+        self.head_in(number, &file)
+    }
+
+    /// Does the same as [`head`](Self::head) with the open file of the segment, which may have been removed
+    /// since.
+    fn head_in(&self, number: u32, mut file: &File) -> Result<Option<Head>, StoreError> {
+        if let Some(head) = self.known(number) {
+            return Ok(Some(head));
         }
         let path = self.path(number);
         let mut bytes = Vec::with_capacity(HEAD_BYTES);
-        File::open(&path)
-            .and_then(|file| file.take(HEAD_BYTES as u64).read_to_end(&mut bytes))
+        file.seek(SeekFrom::Start(0))
+            .and_then(|_| file.take(HEAD_BYTES as u64).read_to_end(&mut bytes))
             .map_err(FileError::io("read", &path))?;
         match Head::from_bytes(&bytes) {
             Ok(head) if head.number == number => {
@@ -135,19 +150,20 @@ impl Segments {
     /// Returns the record at a place.
     pub(super) fn read(&self, place: Place, len: u64) -> Result<Lookup, StoreError> {
         let path = self.path(place.segment);
-        let read = || -> io::Result<Vec<u8>> {
-            let mut file = File::open(&path)?;
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lookup::Gone),
+            Err(error) => return Err(FileError::io("open", &path)(error).into()),
+        };
+        // From here on the file can be read, even if another thread removes it.
+        let read = |mut file: &File| -> io::Result<Vec<u8>> {
             file.seek(SeekFrom::Start(u64::from(place.offset)))?;
             let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
             file.take(len).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        let bytes = match read() {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lookup::Gone),
-            Err(error) => return Err(FileError::io("read", &path)(error).into()),
-        };
-        let Some(head) = self.head(place.segment)? else {
+        let bytes = read(&file).map_err(FileError::io("read", &path))?;
+        let Some(head) = self.head_in(place.segment, &file)? else {
             return Ok(Lookup::Damaged);
         };
         Ok(Record::read(&head, &bytes).map_or(Lookup::Damaged, Lookup::Record))
@@ -487,5 +503,24 @@ impl Appender {
                 tracing::warn!(%error, segment = active.head.number, "the end of a segment that failed cannot be cut off");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_segment_has_its_head_after_its_removal() {
+        let directory = tempfile::tempdir().unwrap();
+        let segments = Segments::open(directory.path().join("segments")).unwrap();
+        let mut appender = Appender::new(7);
+        let batch = appender.begin(&segments, 1).unwrap();
+        appender.write(&segments, &batch).unwrap();
+        let file = File::open(segments.path(7)).unwrap();
+        segments.remove(7).unwrap();
+        let head = segments.head_in(7, &file).unwrap();
+        assert_eq!(head, Some(batch.head()));
+        assert!(segments.head(8).is_err());
     }
 }
