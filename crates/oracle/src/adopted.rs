@@ -99,14 +99,17 @@ mod tests {
                 ..shipped
             };
             let adopted = adopt(&stated.validate().unwrap()).unwrap();
-            assert_eq!(adopted.body_bits(), shipped.body_bits, "{}", shipped.name);
             // The search kept to 2^-40; the adoption keeps to the set's own statement.
-            let more = adopted.public_key_mask_bits() - shipped.public_key_mask_bits;
+            let other_body = adopted.body_bits().abs_diff(shipped.body_bits);
+            let other_mask = adopted
+                .public_key_mask_bits()
+                .abs_diff(shipped.public_key_mask_bits);
+            let other = other_body.max(other_mask);
             let looser = shipped.log2_p_fail > -100.0;
-            assert!(more == 0 || (more == 1 && looser), "{}", shipped.name);
+            assert!(other == 0 || (other == 1 && looser), "{}", shipped.name);
             let better = shipped.log2_p_fail - adopted.log2_p_fail();
             assert!(
-                (-0.2..if more == 1 { 1.5 } else { 0.2 }).contains(&better),
+                (-0.2..if other == 1 { 1.5 } else { 0.2 }).contains(&better),
                 "{better}"
             );
             assert!((adopted.security_bits() - shipped.security_bits).abs() < 0.2);

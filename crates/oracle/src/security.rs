@@ -29,8 +29,13 @@
 //!   quarter, and those of the stand-in with 0.64 or 0.58; all of m coefficients are guessed
 //!   in 2^(entropy · m) tries, which are more for the blocks.
 //!
-//! No attack on the block structure itself is known to do better. Larger blocks have no stand-in
-//! in the table and are refused. Key owners draw keys until the weight is at most the mean; this
+//! No attack on the block structure itself is known to do better. For ℓ = 4 and 5 the table has no
+//! sparse key of so little entropy. They are judged as the sparse key of their own weight, one 1 in 5 and one in 6, which
+//! alone would say little about guesses of whole blocks; so these sizes are for the strict count
+//! ([`strict_level`]), which prices such guesses at the entropy of the key. Larger blocks are refused. From ℓ = 6 on the
+//! strict count is decided by a meet-in-the-middle attack, for which better algorithms may be found.
+//!
+//! Key owners draw keys until the weight is at most the mean; this
 //! costs [`block_key_entropy`] about one bit, and multiplies the success probability of any attack
 //! by at most about 2, which is much less than what the stand-in gives away.
 
@@ -85,7 +90,7 @@ impl From<GlweSecret> for SecretKind {
 impl SecretKind {
     /// The kind of secret that a key of blocks of `block_size` coefficients is judged as. Each
     /// block is uniform over the zero block and the blocks with a single 1. Blocks of 1 count as a
-    /// uniform binary key, blocks of 2 and 3 as the sparse keys of the module's description.
+    /// uniform binary key, larger ones as the sparse keys of the module's description.
     ///
     /// # Errors
     /// If no curve is safe for blocks of this size.
@@ -93,7 +98,8 @@ impl SecretKind {
         match block_size {
             1 => Ok(Self::Binary),
             2 => Ok(Self::Sparse { one_in: 5 }),
-            3 => Ok(Self::Sparse { one_in: 6 }),
+            3 | 5 => Ok(Self::Sparse { one_in: 6 }),
+            4 => Ok(Self::Sparse { one_in: 5 }),
             _ => Err(OutOfTable::BlockSize { block_size }),
         }
     }
@@ -199,7 +205,7 @@ pub enum OutOfTable {
         dimension: usize,
     },
     /// No curve is safe for keys of such blocks.
-    #[error("the security table has no rows for keys of blocks of {block_size}: use 1, 2 or 3")]
+    #[error("the security table has no rows for keys of blocks of {block_size}: use 1 to 5")]
     BlockSize {
         /// The block size.
         block_size: u32,

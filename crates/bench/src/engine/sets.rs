@@ -7,7 +7,8 @@ use std::time::Duration;
 use rayon::ThreadPool;
 use tfhe_sbc_core::dimensions::{GlweDimension, LweDimension};
 use tfhe_sbc_core::glwe_product::ProductTorus;
-use tfhe_sbc_core::parameter_sets::{ALL, GATES, LOOSER, MESSAGE_2_CARRY_2, superseded};
+use tfhe_sbc_core::parameter_sets::superseded::november_2026;
+use tfhe_sbc_core::parameter_sets::{ALL, GATES, LOOSER, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{Decomposition, ParameterName, ParameterSet, PlaintextKind};
 use tfhe_sbc_core::random::NoiseDistribution;
 
@@ -23,7 +24,7 @@ use crate::timing::interleave;
 /// Sizes of batches.
 const BATCHES: [usize; 2] = [1, 32];
 /// Comparisons of times.
-const COMPARISONS: u32 = 2 * BATCHES.len() as u32 + superseded::ALL.len() as u32;
+const COMPARISONS: u32 = 2 * BATCHES.len() as u32 + november_2026::ALL.len() as u32;
 
 const fn gaussian(standard_deviation: f64) -> NoiseDistribution {
     NoiseDistribution::Gaussian { standard_deviation }
@@ -86,7 +87,7 @@ pub(crate) fn rows(cores: usize, budget: Duration) -> Result<Vec<Row>, BenchErro
         eprintln!("no instructions are counted: install valgrind for the rows with counts");
     }
     let sets = ALL.iter().chain(&LOOSER);
-    for (&new, &old) in sets.zip(&superseded::ALL) {
+    for (&new, &old) in sets.zip(&november_2026::ALL) {
         if counted {
             rows.push(match new.torus_bits {
                 64 => instructions_beside_superseded::<u64>(new, old, &key_maker)?,

@@ -329,9 +329,11 @@ fn describe_packing(
 
 fn describe_parameters(parameters: &Parameters, say: &mut impl FnMut(&'static str, DetailValue)) {
     say("parameter set", parameters.name().to_string().into());
-    if parameter_sets::superseded::ALL.contains(parameters.as_set()) {
-        let by = "by a better set of this name, for new keys; this one goes on working";
-        say("superseded", by.to_owned().into());
+    if let Some(generation) = parameter_sets::superseded::generation_of(parameters.as_set()) {
+        let by = format!(
+            "by a better set of this name, for new keys; this one, of {generation}, goes on working"
+        );
+        say("superseded", by.into());
     }
     say(
         "security",

@@ -112,8 +112,8 @@ fn what_cannot_be_priced_is_refused_with_the_range() {
     );
     refused(&with(&["--secret", "sparse"]), &["--weight"]);
     refused(
-        &with(&["--secret", "blocks", "--block-size", "4"]),
-        &["blocks of 4", "--block-size 1, 2 or 3"],
+        &with(&["--secret", "blocks", "--block-size", "6"]),
+        &["blocks of 6", "--block-size from 1 to 5"],
     );
     refused(
         &with(&["--weight", "100"]),

@@ -10,7 +10,7 @@ use tfhe_sbc_core::random::NoiseDistribution;
 /// compact columns may be fewer.
 pub(crate) const QUICK_2_2: ParameterSet = ParameterSet {
     name: ParameterName::new("insecure_2_2_for_tests"),
-    lwe_dimension: LweDimension(234),
+    lwe_dimension: LweDimension(235),
     lwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 2e-7,
     },

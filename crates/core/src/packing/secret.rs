@@ -134,7 +134,7 @@ mod tests {
     /// Whoever has the secret key file of an older version must get the same secret for ever.
     #[test]
     fn the_derivation_never_changes() {
-        let secret = secret_of(superseded::MESSAGE_2_CARRY_2, 1);
+        let secret = secret_of(superseded::release_0_1::MESSAGE_2_CARRY_2, 1);
         let packing = packing();
         let derived = PackingSecret::derive(&secret, &packing);
         let read = SecretKey::from_bytes(&secret.to_bytes().unwrap()).unwrap();

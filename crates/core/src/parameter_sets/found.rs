@@ -10,10 +10,10 @@ use super::{
 pub(super) const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
     name: ParameterName::new("message_2_carry_2"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(939),
-    lwe_block_size: 3,
+    lwe_dimension: LweDimension(955),
+    lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 8.221e-7,
+        standard_deviation: 1.031e-6,
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 2048,
@@ -31,7 +31,7 @@ pub(super) const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 12,
     public_key_mask_bits: 18,
-    log2_p_fail: -129.1,
+    log2_p_fail: -130.3,
     security_bits: 128.8,
 };
 
@@ -39,10 +39,10 @@ pub(super) const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
 pub(super) const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
     name: ParameterName::new("message_1_carry_1"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(801),
-    lwe_block_size: 3,
+    lwe_dimension: LweDimension(830),
+    lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 9.501e-6,
+        standard_deviation: 9.882e-6,
     },
     glwe_dimension: GlweDimension(2),
     polynomial_size: 1024,
@@ -59,8 +59,8 @@ pub(super) const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
     max_noise_level: 3,
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 9,
-    public_key_mask_bits: 15,
-    log2_p_fail: -131.7,
+    public_key_mask_bits: 16,
+    log2_p_fail: -133.3,
     security_bits: 128.8,
 };
 
@@ -68,10 +68,10 @@ pub(super) const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
 pub(super) const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
     name: ParameterName::new("message_3_carry_3"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(1047),
-    lwe_block_size: 3,
+    lwe_dimension: LweDimension(1050),
+    lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 1.199e-7,
+        standard_deviation: 1.867e-7,
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 8192,
@@ -87,20 +87,20 @@ pub(super) const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
     carry_bits: CarryBits(3),
     max_noise_level: 9,
     modulus_switch: ModulusSwitch::MeanCompensated,
-    body_bits: 14,
+    body_bits: 13,
     public_key_mask_bits: 21,
-    log2_p_fail: -129.9,
-    security_bits: 130.1,
+    log2_p_fail: -132.9,
+    security_bits: 133.7,
 };
 
 /// `tfhe-sbc params find --message 2 --carry 2 --p-fail 2^-40 --max-body-bits 11 --max-mask-bits 18 --name message_2_carry_2_p_fail_2m40 --minimise latency:1,throughput:1,key:1 --cost built-in`
 pub(super) const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
     name: ParameterName::new("message_2_carry_2_p_fail_2m40"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(882),
-    lwe_block_size: 3,
+    lwe_dimension: LweDimension(925),
+    lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 2.263e-6,
+        standard_deviation: 1.766e-6,
     },
     glwe_dimension: GlweDimension(2),
     polynomial_size: 1024,
@@ -110,15 +110,15 @@ pub(super) const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
     },
     pbs: Decomposition::new(23, 1),
     pbs_body: Decomposition::new(21, 1),
-    key_switch: Decomposition::new(4, 4),
+    key_switch: Decomposition::new(5, 3),
     plaintext: PlaintextKind::Radix,
     message_bits: MessageBits(2),
     carry_bits: CarryBits(2),
     max_noise_level: 5,
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 11,
-    public_key_mask_bits: 17,
-    log2_p_fail: -40.7,
+    public_key_mask_bits: 18,
+    log2_p_fail: -41.0,
     security_bits: 128.8,
 };
 
@@ -126,10 +126,10 @@ pub(super) const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
 pub(super) const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
     name: ParameterName::new("message_1_carry_1_p_fail_2m40"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(759),
-    lwe_block_size: 3,
+    lwe_dimension: LweDimension(790),
+    lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 1.996e-5,
+        standard_deviation: 2.056e-5,
     },
     glwe_dimension: GlweDimension(3),
     polynomial_size: 512,
@@ -137,8 +137,8 @@ pub(super) const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
     glwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 9.716e-12,
     },
-    pbs: Decomposition::new(18, 1),
-    pbs_body: Decomposition::new(16, 1),
+    pbs: Decomposition::new(17, 1),
+    pbs_body: Decomposition::new(15, 1),
     key_switch: Decomposition::new(4, 3),
     plaintext: PlaintextKind::Radix,
     message_bits: MessageBits(1),
@@ -147,18 +147,18 @@ pub(super) const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 8,
     public_key_mask_bits: 13,
-    log2_p_fail: -43.2,
+    log2_p_fail: -43.3,
     security_bits: 129.1,
 };
 
-/// `tfhe-sbc params find --boolean --max-body-bits 5 --max-mask-bits 12 --max-lwe-dimension 800 --name gates --minimise latency:1,throughput:1,key:1 --cost built-in`
+/// `tfhe-sbc params find --boolean --max-body-bits 5 --max-mask-bits 12 --max-lwe-dimension 850 --name gates --minimise latency:1,throughput:1,key:1 --cost built-in`
 pub(super) const GATES: ParameterSet = ParameterSet {
     name: ParameterName::new("gates"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(777),
-    lwe_block_size: 3,
+    lwe_dimension: LweDimension(805),
+    lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 1.456e-5,
+        standard_deviation: 1.549e-5,
     },
     glwe_dimension: GlweDimension(3),
     polynomial_size: 512,
@@ -166,8 +166,8 @@ pub(super) const GATES: ParameterSet = ParameterSet {
     glwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 9.716e-12,
     },
-    pbs: Decomposition::new(18, 1),
-    pbs_body: Decomposition::new(16, 1),
+    pbs: Decomposition::new(17, 1),
+    pbs_body: Decomposition::new(15, 1),
     key_switch: Decomposition::new(4, 3),
     plaintext: PlaintextKind::Boolean,
     message_bits: MessageBits(1),
@@ -176,7 +176,7 @@ pub(super) const GATES: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 5,
     public_key_mask_bits: 12,
-    log2_p_fail: -133.6,
+    log2_p_fail: -133.4,
     security_bits: 129.1,
 };
 
@@ -184,10 +184,10 @@ pub(super) const GATES: ParameterSet = ParameterSet {
 pub(super) const BOOLEAN_1024: ParameterSet = ParameterSet {
     name: ParameterName::new("boolean_1024"),
     torus_bits: 32,
-    lwe_dimension: LweDimension(765),
-    lwe_block_size: 3,
+    lwe_dimension: LweDimension(755),
+    lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 1.797e-5,
+        standard_deviation: 3.859e-5,
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 1024,
@@ -195,34 +195,7 @@ pub(super) const BOOLEAN_1024: ParameterSet = ParameterSet {
     glwe_noise: NoiseDistribution::Gaussian {
         standard_deviation: 9.54e-8,
     },
-    pbs: Decomposition::new(5, 4),
-    pbs_body: Decomposition::new(4, 3),
-    key_switch: Decomposition::new(4, 3),
-    plaintext: PlaintextKind::Boolean,
-    message_bits: MessageBits(1),
-    carry_bits: CarryBits(1),
-    max_noise_level: 4,
-    modulus_switch: ModulusSwitch::MeanCompensated,
-    body_bits: 5,
-    public_key_mask_bits: 12,
-    log2_p_fail: -131.5,
-    security_bits: 129.6,
-};
-
-/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --noise tuniform --name boolean_1024_tuniform --minimise latency --cost built-in`
-pub(super) const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
-    name: ParameterName::new("boolean_1024_tuniform"),
-    torus_bits: 32,
-    lwe_dimension: LweDimension(729),
-    lwe_block_size: 3,
-    lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 3.406e-5,
-    },
-    glwe_dimension: GlweDimension(1),
-    polynomial_size: 1024,
-    glwe_secret: GlweSecret::Binary,
-    glwe_noise: NoiseDistribution::TUniform { bound_log2: 10 },
-    pbs: Decomposition::new(4, 5),
+    pbs: Decomposition::new(4, 4),
     pbs_body: Decomposition::new(4, 3),
     key_switch: Decomposition::new(3, 4),
     plaintext: PlaintextKind::Boolean,
@@ -232,8 +205,35 @@ pub(super) const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 5,
     public_key_mask_bits: 12,
-    log2_p_fail: -136.8,
-    security_bits: 131.2,
+    log2_p_fail: -136.5,
+    security_bits: 129.6,
+};
+
+/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --noise tuniform --name boolean_1024_tuniform --minimise latency --cost built-in`
+pub(super) const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
+    name: ParameterName::new("boolean_1024_tuniform"),
+    torus_bits: 32,
+    lwe_dimension: LweDimension(825),
+    lwe_block_size: 5,
+    lwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 1.081e-5,
+    },
+    glwe_dimension: GlweDimension(1),
+    polynomial_size: 1024,
+    glwe_secret: GlweSecret::Binary,
+    glwe_noise: NoiseDistribution::TUniform { bound_log2: 10 },
+    pbs: Decomposition::new(4, 4),
+    pbs_body: Decomposition::new(4, 3),
+    key_switch: Decomposition::new(4, 3),
+    plaintext: PlaintextKind::Boolean,
+    message_bits: MessageBits(1),
+    carry_bits: CarryBits(1),
+    max_noise_level: 4,
+    modulus_switch: ModulusSwitch::MeanCompensated,
+    body_bits: 4,
+    public_key_mask_bits: 12,
+    log2_p_fail: -131.8,
+    security_bits: 132.2,
 };
 
 /// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-sigma 2^-25 --count customary --insecure-for-tests --name paper_n1024_lambda_122 --minimise latency --cost built-in`

@@ -10,7 +10,7 @@ use std::ptr::null;
 
 use tfhe_sbc_c::*;
 use tfhe_sbc_core::encoding::Derivation;
-use tfhe_sbc_core::parameter_sets::superseded::MESSAGE_2_CARRY_2;
+use tfhe_sbc_core::parameter_sets::superseded::release_0_1::MESSAGE_2_CARRY_2;
 use tfhe_sbc_device::{
     BodyRounding, ColumnValues as Values, CompactEncoding, EntropySource, ExpanderKind, FixedPoint,
     MemoryPlan, PublicEncryptor, ReseedPolicy, SeedSequence, Session, SessionMode,

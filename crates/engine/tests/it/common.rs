@@ -30,7 +30,7 @@ pub(crate) struct Keys {
 }
 
 /// A small key dimension, where the small key does not matter.
-pub(crate) const FEW: LweDimension = LweDimension(66);
+pub(crate) const FEW: LweDimension = LweDimension(75);
 
 /// A set small enough for slow comparisons, with noise so low that everything decrypts. It has no
 /// security at all.

@@ -55,9 +55,9 @@ mod tests {
             (3, 64, 2),
             (4, 64, 2),
             (5, 64, 3),
-            (6, 27, 3),
-            (7, 27, 4),
-            (8, 22, 6),
+            (6, 41, 3),
+            (7, 41, 4),
+            (8, 24, 6),
         ];
         assert_eq!(found, expected);
         let noise = NoiseBudget::new(&PbsParameters::from(&parameters)).pbs;

@@ -11,7 +11,8 @@
 //!   coefficient. The coefficients of a block of ℓ exclude each other. Their covariance matrix has
 //!   the determinant (ℓ+1)^-(ℓ+1), and the ℓ-th root of it is less than a coefficient's variance.
 //! - Attacks that guess a part of the key and solve the rest are priced too, and the parameters of
-//!   all attacks are searched in steps of one.
+//!   all attacks are searched in steps of one. The part is whole blocks, or single coefficients of blocks
+//!   that are guessed to be 0, which are the likelier the larger the blocks are.
 //!
 //! The attacks ([`StrictAttack`]) are those of the lattice estimator of June 2026 (Albrecht and
 //! others, github.com/malb/lattice-estimator, commit 27a581bb), in the cost model of MATZOV,
@@ -59,11 +60,14 @@ pub enum StrictAttack {
     /// Meet-in-the-middle on the whole key, without a lattice: the square root of the number of
     /// keys.
     Mitm,
+    /// Single coefficients of blocks guessed to be 0, and what is left attacked in the cheapest of the
+    /// other ways.
+    GuessedZeros,
 }
 
 impl StrictAttack {
     /// All attacks.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::DualHybrid,
         Self::DualWalsh,
         Self::DualMitm,
@@ -72,7 +76,14 @@ impl StrictAttack {
         Self::BddHybrid,
         Self::BddMitmHybrid,
         Self::Mitm,
+        Self::GuessedZeros,
     ];
+
+    /// The attacks on a key of which nothing has been guessed to be 0.
+    const ON_WHOLE_KEYS: [Self; 8] = {
+        let [on_whole_keys @ .., _] = Self::ALL;
+        on_whole_keys
+    };
 
     /// The name for machines, as in the lattice estimator where it has the attack.
     pub const fn name(self) -> &'static str {
@@ -85,6 +96,7 @@ impl StrictAttack {
             Self::BddHybrid => "bdd_hybrid",
             Self::BddMitmHybrid => "bdd_mitm_hybrid",
             Self::Mitm => "mitm",
+            Self::GuessedZeros => "guessed_zeros",
         }
     }
 }
@@ -123,7 +135,7 @@ impl StrictCost {
 /// The costs of all attacks of the strict count on one key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StrictEstimate {
-    costs: [StrictCost; 8],
+    costs: [StrictCost; 9],
 }
 
 impl StrictEstimate {
@@ -134,13 +146,7 @@ impl StrictEstimate {
 
     /// The cheapest attack.
     pub fn cheapest(&self) -> StrictCost {
-        let [first, others @ ..] = self.costs;
-        others
-            .into_iter()
-            .fold(first, |best, cost| match cost.log2_cost < best.log2_cost {
-                true => cost,
-                false => best,
-            })
+        cheapest_of(self.costs)
     }
 
     /// λ: log2 of the operations of the cheapest attack.
@@ -155,11 +161,76 @@ impl StrictEstimate {
 /// # Errors
 /// [`NotEstimated::Noise`] if the noise is out of range.
 pub fn strict_estimate(key: &StrictKey, log2_sigma: f64) -> Result<StrictEstimate, NotEstimated> {
-    let lwe = key.normal_form(key.dimension(), log2_sigma)?;
-    let price = |attack| strict_cost(attack, key, &lwe);
+    let of_whole_key = costs_of_whole_key(key, log2_sigma)?;
+    let zeros = guessed_zeros(key, log2_sigma, cheapest_of(of_whole_key).log2_cost)?;
+    let [a, b, c, d, e, f, g, h] = of_whole_key;
     Ok(StrictEstimate {
-        costs: StrictAttack::ALL.map(price),
+        costs: [a, b, c, d, e, f, g, h, zeros],
     })
+}
+
+fn costs_of_whole_key(key: &StrictKey, log2_sigma: f64) -> Result<[StrictCost; 8], NotEstimated> {
+    let lwe = key.normal_form(key.dimension(), log2_sigma)?;
+    Ok(StrictAttack::ON_WHOLE_KEYS.map(|attack| strict_cost(attack, key, &lwe)))
+}
+
+fn cheapest_of<const N: usize>(costs: [StrictCost; N]) -> StrictCost {
+    let nothing = StrictCost::failed(StrictAttack::Mitm);
+    costs.into_iter().fold(nothing, |best, cost| {
+        match cost.log2_cost < best.log2_cost {
+            true => cost,
+            false => best,
+        }
+    })
+}
+
+/// Returns the price of guesses that single coefficients of blocks are 0, at most one of each block, and of the cheapest
+/// attack on the rest, which is repeated until all guesses are right. `log2_whole` is the price of the cheapest
+/// attack without such guesses.
+///
+/// The rest has blocks of ℓ - 1 coefficients beside those of ℓ. It is priced as a key of blocks of ℓ with as
+/// many coefficients, which has less entropy, so the price is a lower bound. It is convex in the number of guesses, up to the
+/// steps of the attacks' parameters.
+fn guessed_zeros(
+    key: &StrictKey,
+    log2_sigma: f64,
+    log2_whole: f64,
+) -> Result<StrictCost, NotEstimated> {
+    let (dimension, part) = (key.dimension(), key.part());
+    let mut best = StrictCost::failed(StrictAttack::GuessedZeros);
+    let Some(price) = key.zero_price() else {
+        return Ok(best);
+    };
+    // In steps of one block, for the rest has whole blocks.
+    let most = dimension / part / part;
+    let with = |blocks: usize| -> Result<StrictCost, NotEstimated> {
+        let guessed = blocks * part;
+        let rest = key.shortened(dimension - guessed)?;
+        let cost = cheapest_of(costs_of_whole_key(&rest, log2_sigma)?);
+        Ok(StrictCost {
+            attack: StrictAttack::GuessedZeros,
+            log2_cost: cost.log2_cost + guessed as f64 * price,
+            guessed: guessed + cost.guessed,
+            ..cost
+        })
+    };
+    let (mut reached, mut step, mut log2_last) = (0, 1, log2_whole);
+    while step > 0 {
+        let next = reached + step;
+        let cost = match next <= most {
+            true => with(next).ok(),
+            false => None,
+        };
+        let is_less = cost.is_some_and(|cost| cost.log2_cost < log2_last);
+        if let Some(cost) = cost.filter(|cost| cost.log2_cost < best.log2_cost) {
+            best = cost;
+        }
+        match (is_less, cost) {
+            (true, Some(cost)) => (reached, step, log2_last) = (next, 2 * step, cost.log2_cost),
+            _ => step /= 2,
+        }
+    }
+    Ok(best)
 }
 
 /// Returns log2 of the cost of one attack, as [`strict_estimate`] has it. `None` if the noise is out of
@@ -187,6 +258,7 @@ fn strict_cost(attack: StrictAttack, key: &StrictKey, lwe: &NormalForm) -> Stric
             log2_cost: 0.5 * key.entropy(),
             ..StrictCost::failed(attack)
         },
+        StrictAttack::GuessedZeros => StrictCost::failed(attack),
     }
 }
 

@@ -180,9 +180,11 @@ pub(super) fn small_torus_bits(request: &Request) -> u32 {
 
 /// The block sizes to try.
 fn block_sizes(request: &Request) -> Vec<u32> {
-    let all: &[u32] = match request.secrets {
-        Secrets::Blocks => &[1, 2, 3],
-        Secrets::Binary | Secrets::Ternary | Secrets::Shared => &[1],
+    let all: &[u32] = match (request.secrets, request.count) {
+        // The customary count says too little about larger blocks.
+        (Secrets::Blocks, Count::Customary) => &[1, 2, 3],
+        (Secrets::Blocks, Count::Strict) => &[1, 2, 3, 4, 5],
+        (Secrets::Binary | Secrets::Ternary | Secrets::Shared, _) => &[1],
     };
     let given = request.shape.block_size;
     all.iter()

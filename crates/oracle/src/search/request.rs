@@ -238,8 +238,11 @@ pub enum BadRequest {
     #[error("{0} mask polynomials: 1 to {MAX_GLWE_DIMENSION} are searched")]
     GlweDimension(usize),
     /// A size of blocks that no attack is priced for.
-    #[error("blocks of {0} key bits: 1 to 3 are priced")]
+    #[error("blocks of {0} key bits: 1 to 5 are priced")]
     BlockSize(u32),
+    /// A size of blocks that only the strict count prices.
+    #[error("blocks of {0} key bits: the customary count prices 1 to 3, the strict one 1 to 5")]
+    BlockSizeOfCount(u32),
 }
 
 impl Request {
@@ -331,7 +334,10 @@ impl Request {
             _ => {}
         }
         match self.shape.block_size {
-            Some(size) if !(1..=3).contains(&size) => Err(BadRequest::BlockSize(size)),
+            Some(size) if !(1..=5).contains(&size) => Err(BadRequest::BlockSize(size)),
+            Some(size) if size > 3 && self.count == Count::Customary => {
+                Err(BadRequest::BlockSizeOfCount(size))
+            }
             _ => Ok(()),
         }
     }

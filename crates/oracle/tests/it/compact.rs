@@ -110,8 +110,8 @@ fn digits_take_the_bootstraps_of_the_table() {
             assert_eq!(rest.norm_squared(), 64.0);
             assert!(pbs.0 * rest.norm_squared() < 0.03 * failure.total.0);
         }
-        // A bit less of the body, and the first chunk must be shorter.
-        let noise = upload(bits, 1, bits + 3);
+        // Two bits less of the body, and the first chunk must be shorter.
+        let noise = upload(bits, 1, bits + 2);
         assert!(digit_plan(&set(), bits, 1, noise).unwrap().chunks()[0] < 4);
     }
     // No headroom: the last two bits take two lookups.
@@ -186,7 +186,7 @@ fn profiles_need_the_bits_of_the_design() {
         digit_bootstraps: Some(7),
         ..alarms
     };
-    assert_eq!(least(digits), Some(16));
+    assert_eq!(least(digits), Some(15));
     let impossible = CompactUse {
         digit_bootstraps: Some(6),
         ..digits

@@ -1,7 +1,7 @@
 //! Parameter files: a written file is read again, and a file that was tampered with is refused.
 
 // A set that never changes: the files of this format are recorded.
-use tfhe_sbc_core::parameter_sets::superseded::MESSAGE_2_CARRY_2;
+use tfhe_sbc_core::parameter_sets::superseded::release_0_1::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::parameter_sets::{ALL, FOR_COMPARISON, LOOSER, PAPER_N1024, superseded};
 use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet};
 use tfhe_sbc_oracle::parameter_file::{

@@ -118,13 +118,15 @@ fn nothing_near_is_faster() {
         let set = best.set.unwrap();
         let model = CostModel::built_in();
         let time = |set: &ParameterSet| model.bootstrap(set, 1, 1);
+        let block_size = set.lwe_block_size();
         let mut tried = 0;
         for shorter in 0..40 {
+            let dimension = set.lwe_dimension().0 - block_size as usize * shorter;
             for (levels, bases) in [(1, 10..=12), (2, 5..=9), (3, 3..=6), (4, 2..=5), (5, 2..=4)] {
                 for base_log in bases {
                     let near = ParameterSet {
-                        lwe_dimension: LweDimension(set.lwe_dimension().0 - 3 * shorter),
-                        lwe_noise: least_noise(set.lwe_dimension().0 - 3 * shorter),
+                        lwe_dimension: LweDimension(dimension),
+                        lwe_noise: least_noise(dimension, block_size),
                         key_switch: Decomposition::new(base_log, levels),
                         body_bits: 64,
                         public_key_mask_bits: 64,
@@ -144,14 +146,14 @@ fn nothing_near_is_faster() {
     }
 }
 
-/// The least noise of small keys in blocks of 3, in both counts.
-fn least_noise(dimension: usize) -> NoiseDistribution {
+/// The least noise of small keys in blocks, in both counts.
+fn least_noise(dimension: usize, block_size: u32) -> NoiseDistribution {
     use tfhe_sbc_oracle::security::{
         SecretKind, StrictKind, least_log2_sigma, strict_least_log2_sigma,
     };
-    let secret = SecretKind::of_blocks(3).unwrap();
+    let secret = SecretKind::of_blocks(block_size).unwrap();
     let customary = least_log2_sigma(128.0, dimension, secret).unwrap();
-    let both = strict_least_log2_sigma(128.0, dimension, StrictKind::Blocks(3), customary);
+    let both = strict_least_log2_sigma(128.0, dimension, StrictKind::Blocks(block_size), customary);
     NoiseDistribution::Gaussian {
         standard_deviation: both.unwrap().exp2(),
     }
@@ -179,10 +181,17 @@ fn the_strict_count_costs_a_longer_small_key() {
 fn the_default_set_is_the_search_s() {
     let bounds = Bounds {
         body_bits: 12,
+        public_key_mask_bits: 19,
         ..Bounds::NONE
+    };
+    let minimise = Weights {
+        throughput: 1.0,
+        key: 1.0,
+        ..Weights::LATENCY
     };
     let best = found(&Request {
         bounds,
+        minimise,
         ..radix(2, 2)
     });
     let set = best.best.set.unwrap();

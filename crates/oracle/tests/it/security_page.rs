@@ -17,8 +17,11 @@ fn table() -> String {
                      |---|---:|---:|---:|---:|---:|---:|\n"
             .to_owned();
     let offered = ALL.iter().chain(&LOOSER).chain(&FOR_COMPARISON);
-    let offered = offered.map(|set| (set, ""));
-    let superseded = superseded::ALL.iter().map(|set| (set, " of 0.1"));
+    let offered = offered.map(|set| (set, String::new()));
+    let superseded = superseded::ALL.iter().map(|set| {
+        let generation = superseded::generation_of(set).unwrap();
+        (set, format!(" of {generation}"))
+    });
     for (set, release) in offered.chain(superseded) {
         let set = set.validate().unwrap();
         let customary = KeyLevels::of_set(&set).unwrap();

@@ -71,7 +71,8 @@ fn the_stated_numbers_are_the_predicted_ones() {
 }
 
 /// The bits of bootstrapping keys are the fewest whose rounding adds at most a hundredth to the variance of a blind
-/// rotation and leaves the stated failure probability as it is, or those that the set implies.
+/// rotation, or 15 hundredths in the default set, and leaves the stated failure probability as it is, or those that the
+/// set implies.
 #[test]
 fn keys_have_the_fewest_body_bits() {
     for set in ALL.iter().chain(&LOOSER) {
@@ -83,6 +84,10 @@ fn keys_have_the_fewest_body_bits() {
             })
         };
         let exact = rounded(Variance::ZERO).pbs.0;
+        let most = match *set == MESSAGE_2_CARRY_2 {
+            true => 1.15 * exact,
+            false => 1.01 * exact,
+        };
         let allowed = |bits: u32| {
             let budget = rounded(truncation_variance(bits));
             let total = budget.total(
@@ -90,13 +95,11 @@ fn keys_have_the_fewest_body_bits() {
                 worst_norm_squared(&parameters),
             );
             let p_fail = log2_p_fail(DecisionHalfWidth::of_worst_look_up(&parameters), total);
-            budget.pbs.0 <= 1.01 * exact && stated(p_fail) <= set.log2_p_fail
+            budget.pbs.0 <= most && stated(p_fail) <= set.log2_p_fail
         };
         let implied = parameters.implied_key_body_bits();
         let fewest = (1..implied).find(|&bits| allowed(bits)).unwrap_or(implied);
-        // The stated failure probability of one set's packing has no room for so few.
-        let more = u32::from(*set == MESSAGE_3_CARRY_3);
-        assert_eq!(key_body_bits(&parameters), fewest + more, "{}", set.name);
+        assert_eq!(key_body_bits(&parameters), fewest, "{}", set.name);
     }
     let own = ParameterSet {
         max_noise_level: 4,
@@ -122,37 +125,42 @@ fn every_set_has_its_level_in_both_counts_of_attacks() {
     assert!(ALL.iter().all(|set| set.log2_p_fail <= TARGET_LOG2_P_FAIL));
 }
 
-/// The sets of former releases have the names of today's, and the customary level. Their levels in the strict
-/// count are the reason why they were replaced.
+/// The sets of former times have the names of today's, and the customary level. The levels of those of release 0.1 in the
+/// strict count are the reason why they were replaced; those of November 2026 were replaced by faster ones.
 #[test]
 fn superseded_sets_are_known_and_not_offered() {
-    let today = ALL.iter().chain(&LOOSER);
-    for (new, old) in today.zip(&superseded::ALL) {
+    let today = || ALL.iter().chain(&LOOSER);
+    for (new, old) in today().chain(today()).zip(&superseded::ALL) {
         assert_eq!(new.name, old.name);
+        assert_ne!(new, old);
         let parameters = old.validate().unwrap();
         assert_eq!(by_fingerprint(parameters.fingerprint()), Some(parameters));
         let by_name = by_name(old.name.as_str()).unwrap().unwrap();
         assert_eq!(by_name.as_set(), new);
         assert!(KeyLevels::of_set(&parameters).unwrap().bits() >= LEVEL);
         let strict = StrictSecurity::new(&parameters).unwrap().bits();
-        assert!((124.0..LEVEL).contains(&strict), "{}: {strict}", old.name);
-        assert!(new.lwe_dimension > old.lwe_dimension);
+        let levels = match superseded::generation_of(old) {
+            Some("release 0.1") => 124.0..LEVEL,
+            _ => LEVEL..LEVEL + 1.0,
+        };
+        assert!(levels.contains(&strict), "{}: {strict}", old.name);
     }
-    assert_eq!(superseded::ALL.len(), ALL.len() + LOOSER.len());
+    assert_eq!(superseded::ALL.len(), 2 * today().count());
+    assert!(today().all(|set| superseded::generation_of(set).is_none()));
 }
 
 #[test]
 fn what_uploads_cost() {
     // The probabilities on bootstrap outputs, symmetric uploads and public-key uploads.
     let expected = [
-        ("message_2_carry_2", -136.1, -132.1, -129.1),
-        ("message_1_carry_1", -145.0, -136.2, -131.7),
-        ("message_3_carry_3", -129.9, -145.0, -133.6),
-        ("message_2_carry_2_p_fail_2m40", -44.9, -41.8, -40.7),
-        ("message_1_carry_1_p_fail_2m40", -43.5, -49.3, -43.2),
-        ("gates", -228.1, -185.8, -133.6),
-        ("boolean_1024", -131.5, -245.6, -181.3),
-        ("boolean_1024_tuniform", -136.8, -208.2, -160.6),
+        ("message_2_carry_2", -137.6, -133.3, -130.3),
+        ("message_1_carry_1", -143.0, -134.4, -133.3),
+        ("message_3_carry_3", -154.8, -146.0, -132.9),
+        ("message_2_carry_2_p_fail_2m40", -44.3, -41.3, -41.0),
+        ("message_1_carry_1_p_fail_2m40", -45.6, -49.4, -43.3),
+        ("gates", -241.8, -185.4, -133.4),
+        ("boolean_1024", -136.5, -175.6, -140.9),
+        ("boolean_1024_tuniform", -137.5, -223.5, -131.8),
         ("paper_n1024_lambda_122", -156.4, -165.5, -134.5),
         ("paper_n1024_tuniform_lambda_122", -145.3, -165.5, -134.4),
     ];
@@ -191,7 +199,10 @@ fn uploads_have_as_few_bits_as_the_target_allows() {
             (fewer_body, UploadKind::Symmetric),
             (fewer_mask, UploadKind::PublicKey),
         ] {
-            let fewer = fewer.validate().unwrap();
+            // The set may refuse that few bits by itself.
+            let Ok(fewer) = fewer.validate() else {
+                continue;
+            };
             assert!(!UploadPrediction::new(&fewer, kind).meets(target(set.as_set())));
         }
     }

@@ -107,7 +107,7 @@ pub(crate) struct Arguments {
     /// The number k of mask polynomials, and no other
     #[arg(long, value_name = "k")]
     glwe_dimension: Option<usize>,
-    /// The block size of the small key, 1 to 3, and no other
+    /// The block size of the small key, 1 to 5, and no other
     #[arg(long, value_name = "BITS")]
     block_size: Option<u32>,
     /// The noise of GLWE ciphertexts as a standard deviation over q, such as 2^-25, and no other: for

@@ -75,7 +75,7 @@ struct Key {
         requires = "n"
     )]
     weight: Option<usize>,
-    /// The block size of a key of blocks, 1 to 3
+    /// The block size of a key of blocks, 1 to 5
     #[arg(
         long,
         value_name = "BITS",
@@ -231,7 +231,7 @@ impl Key {
             }
             Secret::Blocks => {
                 let kind = SecretKind::of_blocks(self.block_size.unwrap_or_default())
-                    .advise("the key cannot be priced", "say --block-size 1, 2 or 3")?;
+                    .advise("the key cannot be priced", "say a --block-size from 1 to 5")?;
                 let distribution = match kind {
                     SecretKind::Binary => SecretDistribution::Binary,
                     SecretKind::Ternary => SecretDistribution::Ternary,

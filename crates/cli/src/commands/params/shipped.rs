@@ -48,7 +48,7 @@ const QUESTIONS: [(&str, &str); 10] = [
     ),
     (
         "GATES",
-        "--boolean --max-body-bits 5 --max-mask-bits 12 --max-lwe-dimension 800 --name gates",
+        "--boolean --max-body-bits 5 --max-mask-bits 12 --max-lwe-dimension 850 --name gates",
     ),
     (
         "BOOLEAN_1024",

@@ -98,6 +98,18 @@ impl StrictKey {
         self.part
     }
 
+    /// The price in bits of the guess that a single coefficient of a block is 0, `-log2(ℓ/(ℓ+1))`. `None` for keys
+    /// of single coefficients, of which a guess costs at least a bit.
+    pub(super) fn zero_price(&self) -> Option<f64> {
+        let block_size = self.part as f64;
+        (self.part > 1).then(|| -(block_size / (block_size + 1.0)).log2())
+    }
+
+    /// The same kind of key with fewer coefficients.
+    pub(super) fn shortened(&self, dimension: usize) -> Result<Self, NotEstimated> {
+        Self { dimension, ..*self }.checked()
+    }
+
     /// The entropy of the whole key in bits.
     pub fn entropy(&self) -> f64 {
         (self.dimension / self.part) as f64 * self.part_entropy

@@ -109,21 +109,29 @@ fn all_attacks_are_priced_in_a_reasonable_time() {
     assert_eq!(found.lambda(), found.costs()[0].log2_cost);
 }
 
-/// A coefficient that is taken to be zero, one of each block, is zero with 3/4. That saves less than
-/// the log2(4/3) = 0.415 bits that it costs.
+/// A single coefficient of a block is 0 with ℓ/(ℓ+1). In the blocks that are offered, a guess of it saves less than
+/// the log2((ℓ+1)/ℓ) bits that it costs: 0.42 for blocks of 3, 0.26 for blocks of 5.
 #[test]
-fn taking_coefficients_to_be_zero_does_not_pay() {
-    let key = blocks(726, 3);
-    let log2_sigma = 2.484e-5f64.log2();
-    let lambda = cost(StrictAttack::DualHybrid, &key, log2_sigma);
-    for dropped in [3, 30, 90] {
-        let rest = cost(
-            StrictAttack::DualHybrid,
-            &blocks(726 - dropped, 3),
-            log2_sigma,
-        );
-        assert!(rest + dropped as f64 * (4.0f64 / 3.0).log2() > lambda + 0.2);
+fn guesses_of_zeros_pay_in_large_blocks_only() {
+    for (n, block_size, log2_sigma) in [
+        (726, 3, -14.7656),
+        (948, 4, -20.07),
+        (970, 5, -20.27),
+        (600, 5, -10.8),
+    ] {
+        let found = strict_estimate(&blocks(n, block_size), log2_sigma).unwrap();
+        let of_zeros = found.costs().last().unwrap();
+        let price = (f64::from(block_size + 1) / f64::from(block_size)).log2();
+        let rest = strict_estimate(&blocks(n - block_size as usize, block_size), log2_sigma);
+        let expected = rest.unwrap().lambda() + f64::from(block_size) * price;
+        assert_eq!(of_zeros.attack, StrictAttack::GuessedZeros);
+        assert!((of_zeros.log2_cost - expected).abs() < 1e-9, "{n}");
+        assert!(of_zeros.log2_cost > found.lambda() + 0.2, "{n} {found:?}");
     }
+    // A coefficient of a block of 16 costs 0.09 bits, less than a level changes by for each coefficient.
+    let found = strict_estimate(&blocks(1200, 16), -20.0).unwrap();
+    let attack = found.cheapest().attack;
+    assert_eq!(attack, StrictAttack::GuessedZeros, "{found:?}");
 }
 
 /// Keys are drawn until they have no more ones than the mean. For blocks of 3 that makes a block zero

@@ -61,8 +61,13 @@ impl Answer<'_> {
         let front = &self.answered.found.front;
         if front.len() > 1 {
             output::print("");
+            let shown = thinned(front, &best.price, MOST_ALTERNATIVES).len();
+            let which = match shown < front.len() {
+                true => format!(" ({shown} of them shown, all with --json)"),
+                false => String::new(),
+            };
             output::print(format_args!(
-                "Nothing beats these {} in everything:",
+                "Nothing beats these {} in everything{which}:",
                 front.len()
             ));
             output::print(self.front_table());

@@ -50,7 +50,7 @@ fn price(set: Parameters) -> Outcome<Priced> {
     let unknown = || {
         failure(
             format_args!("the keys of {} cannot be priced", set.name()),
-            "ask about a set with keys of 32 coefficients or more, in blocks of 1 to 3",
+            "ask about a set with keys of 32 coefficients or more, in blocks of 1 to 5",
         )
     };
     Ok(Priced {
@@ -61,17 +61,18 @@ fn price(set: Parameters) -> Outcome<Priced> {
 }
 
 impl Priced {
-    /// The name, with the word `superseded` if it now belongs to another set.
+    /// The name, with the time of the set and the word `superseded` if it now belongs to another one.
     fn title(&self) -> String {
         let name = self.set.name();
-        match self.is_superseded() {
-            true => format!("{name}, superseded"),
-            false => name.to_string(),
+        match self.generation() {
+            Some(generation) => format!("{name} of {generation}, superseded"),
+            None => name.to_string(),
         }
     }
 
-    fn is_superseded(&self) -> bool {
-        superseded::ALL.contains(self.set.as_set())
+    /// The time of a superseded set.
+    fn generation(&self) -> Option<&'static str> {
+        superseded::generation_of(self.set.as_set())
     }
 
     fn dimensions(&self) -> [(&'static str, usize); 2] {
@@ -120,7 +121,8 @@ impl Priced {
         });
         json!({
             "name": self.set.name().as_str(),
-            "superseded": self.is_superseded(),
+            "superseded": self.generation().is_some(),
+            "superseded_set_of": self.generation(),
             "customary_bits": self.customary.bits(),
             "strict_bits": self.strict.bits(),
             "small_key": small,

@@ -1,0 +1,249 @@
+//! The sets of release 0.1. They were found in the customary count of attacks; in the strict one they have 124.4 to
+//! 125.4 bits. Each has the command whose answer it was.
+
+use super::super::{
+    CarryBits, Decomposition, GlweDimension, GlweSecret, LweDimension, MessageBits, ModulusSwitch,
+    NoiseDistribution, ParameterName, ParameterSet, PlaintextKind,
+};
+
+/// `tfhe-sbc params find --message 2 --carry 2 --max-body-bits 12 --max-mask-bits 19 --name message_2_carry_2 --minimise latency:1,throughput:1,key:1 --cost built-in --count customary`
+pub const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
+    name: ParameterName::new("message_2_carry_2"),
+    torus_bits: 64,
+    lwe_dimension: LweDimension(915),
+    lwe_block_size: 3,
+    lwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 8.763e-7,
+    },
+    glwe_dimension: GlweDimension(1),
+    polynomial_size: 2048,
+    glwe_secret: GlweSecret::Binary,
+    glwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 7.127e-16,
+    },
+    pbs: Decomposition::new(23, 1),
+    pbs_body: Decomposition::new(21, 1),
+    key_switch: Decomposition::new(5, 3),
+    plaintext: PlaintextKind::Radix,
+    message_bits: MessageBits(2),
+    carry_bits: CarryBits(2),
+    max_noise_level: 5,
+    modulus_switch: ModulusSwitch::MeanCompensated,
+    body_bits: 12,
+    public_key_mask_bits: 19,
+    log2_p_fail: -128.9,
+    security_bits: 128.0,
+};
+
+/// `tfhe-sbc params find --message 1 --carry 1 --max-body-bits 9 --max-mask-bits 16 --name message_1_carry_1 --minimise latency:1,throughput:1,key:1 --cost built-in --count customary`
+pub const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
+    name: ParameterName::new("message_1_carry_1"),
+    torus_bits: 64,
+    lwe_dimension: LweDimension(780),
+    lwe_block_size: 3,
+    lwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 9.693e-6,
+    },
+    glwe_dimension: GlweDimension(2),
+    polynomial_size: 1024,
+    glwe_secret: GlweSecret::Binary,
+    glwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 7.127e-16,
+    },
+    pbs: Decomposition::new(23, 1),
+    pbs_body: Decomposition::new(21, 1),
+    key_switch: Decomposition::new(4, 3),
+    plaintext: PlaintextKind::Radix,
+    message_bits: MessageBits(1),
+    carry_bits: CarryBits(1),
+    max_noise_level: 3,
+    modulus_switch: ModulusSwitch::MeanCompensated,
+    body_bits: 9,
+    public_key_mask_bits: 16,
+    log2_p_fail: -132.5,
+    security_bits: 128.0,
+};
+
+/// `tfhe-sbc params find --message 3 --carry 3 --max-body-bits 14 --max-mask-bits 21 --max-lwe-dimension 1024 --name message_3_carry_3 --minimise latency:1,throughput:1,key:1 --cost built-in --count customary`
+pub const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
+    name: ParameterName::new("message_3_carry_3"),
+    torus_bits: 64,
+    lwe_dimension: LweDimension(1014),
+    lwe_block_size: 3,
+    lwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 1.503e-7,
+    },
+    glwe_dimension: GlweDimension(1),
+    polynomial_size: 8192,
+    glwe_secret: GlweSecret::Binary,
+    glwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 2.169e-19,
+    },
+    pbs: Decomposition::new(15, 2),
+    pbs_body: Decomposition::new(19, 1),
+    key_switch: Decomposition::new(3, 6),
+    plaintext: PlaintextKind::Radix,
+    message_bits: MessageBits(3),
+    carry_bits: CarryBits(3),
+    max_noise_level: 9,
+    modulus_switch: ModulusSwitch::MeanCompensated,
+    body_bits: 14,
+    public_key_mask_bits: 21,
+    log2_p_fail: -130.3,
+    security_bits: 128.0,
+};
+
+/// `tfhe-sbc params find --message 2 --carry 2 --p-fail 2^-40 --max-body-bits 11 --max-mask-bits 18 --name message_2_carry_2_p_fail_2m40 --minimise latency:1,throughput:1,key:1 --cost built-in --count customary`
+pub const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
+    name: ParameterName::new("message_2_carry_2_p_fail_2m40"),
+    torus_bits: 64,
+    lwe_dimension: LweDimension(861),
+    lwe_block_size: 3,
+    lwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 2.284e-6,
+    },
+    glwe_dimension: GlweDimension(2),
+    polynomial_size: 1024,
+    glwe_secret: GlweSecret::Binary,
+    glwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 7.127e-16,
+    },
+    pbs: Decomposition::new(23, 1),
+    pbs_body: Decomposition::new(21, 1),
+    key_switch: Decomposition::new(4, 4),
+    plaintext: PlaintextKind::Radix,
+    message_bits: MessageBits(2),
+    carry_bits: CarryBits(2),
+    max_noise_level: 5,
+    modulus_switch: ModulusSwitch::MeanCompensated,
+    body_bits: 11,
+    public_key_mask_bits: 17,
+    log2_p_fail: -41.3,
+    security_bits: 128.0,
+};
+
+/// `tfhe-sbc params find --message 1 --carry 1 --p-fail 2^-40 --max-body-bits 8 --max-mask-bits 14 --name message_1_carry_1_p_fail_2m40 --minimise latency:1,throughput:1,key:1 --cost built-in --count customary`
+pub const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
+    name: ParameterName::new("message_1_carry_1_p_fail_2m40"),
+    torus_bits: 64,
+    lwe_dimension: LweDimension(735),
+    lwe_block_size: 3,
+    lwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 2.126e-5,
+    },
+    glwe_dimension: GlweDimension(3),
+    polynomial_size: 512,
+    glwe_secret: GlweSecret::Binary,
+    glwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 7.628e-12,
+    },
+    pbs: Decomposition::new(18, 1),
+    pbs_body: Decomposition::new(16, 1),
+    key_switch: Decomposition::new(4, 3),
+    plaintext: PlaintextKind::Radix,
+    message_bits: MessageBits(1),
+    carry_bits: CarryBits(1),
+    max_noise_level: 3,
+    modulus_switch: ModulusSwitch::MeanCompensated,
+    body_bits: 8,
+    public_key_mask_bits: 14,
+    log2_p_fail: -43.6,
+    security_bits: 128.0,
+};
+
+/// `tfhe-sbc params find --boolean --max-body-bits 5 --max-mask-bits 12 --name gates --minimise latency:1,throughput:1,key:1 --cost built-in --count customary`
+pub const GATES: ParameterSet = ParameterSet {
+    name: ParameterName::new("gates"),
+    torus_bits: 64,
+    lwe_dimension: LweDimension(726),
+    lwe_block_size: 3,
+    lwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 2.484e-5,
+    },
+    glwe_dimension: GlweDimension(3),
+    polynomial_size: 512,
+    glwe_secret: GlweSecret::Binary,
+    glwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 7.628e-12,
+    },
+    pbs: Decomposition::new(18, 1),
+    pbs_body: Decomposition::new(16, 1),
+    key_switch: Decomposition::new(3, 4),
+    plaintext: PlaintextKind::Boolean,
+    message_bits: MessageBits(1),
+    carry_bits: CarryBits(1),
+    max_noise_level: 4,
+    modulus_switch: ModulusSwitch::MeanCompensated,
+    body_bits: 5,
+    public_key_mask_bits: 12,
+    log2_p_fail: -135.8,
+    security_bits: 128.0,
+};
+
+/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --glwe-sigma 7.87e-8 --name boolean_1024 --minimise latency --cost built-in --count customary`
+pub const BOOLEAN_1024: ParameterSet = ParameterSet {
+    name: ParameterName::new("boolean_1024"),
+    torus_bits: 32,
+    lwe_dimension: LweDimension(729),
+    lwe_block_size: 3,
+    lwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 2.358e-5,
+    },
+    glwe_dimension: GlweDimension(1),
+    polynomial_size: 1024,
+    glwe_secret: GlweSecret::Binary,
+    glwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 7.87e-8,
+    },
+    pbs: Decomposition::new(5, 4),
+    pbs_body: Decomposition::new(5, 3),
+    key_switch: Decomposition::new(4, 3),
+    plaintext: PlaintextKind::Boolean,
+    message_bits: MessageBits(1),
+    carry_bits: CarryBits(1),
+    max_noise_level: 4,
+    modulus_switch: ModulusSwitch::MeanCompensated,
+    body_bits: 5,
+    public_key_mask_bits: 12,
+    log2_p_fail: -131.6,
+    security_bits: 128.0,
+};
+
+/// `tfhe-sbc params find --boolean --torus 32 --polynomial-size 1024 --glwe-dimension 1 --max-body-bits 5 --max-mask-bits 12 --noise tuniform --name boolean_1024_tuniform --minimise latency --cost built-in --count customary`
+pub const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
+    name: ParameterName::new("boolean_1024_tuniform"),
+    torus_bits: 32,
+    lwe_dimension: LweDimension(705),
+    lwe_block_size: 3,
+    lwe_noise: NoiseDistribution::Gaussian {
+        standard_deviation: 3.59e-5,
+    },
+    glwe_dimension: GlweDimension(1),
+    polynomial_size: 1024,
+    glwe_secret: GlweSecret::Binary,
+    glwe_noise: NoiseDistribution::TUniform { bound_log2: 10 },
+    pbs: Decomposition::new(4, 5),
+    pbs_body: Decomposition::new(4, 3),
+    key_switch: Decomposition::new(3, 4),
+    plaintext: PlaintextKind::Boolean,
+    message_bits: MessageBits(1),
+    carry_bits: CarryBits(1),
+    max_noise_level: 4,
+    modulus_switch: ModulusSwitch::MeanCompensated,
+    body_bits: 5,
+    public_key_mask_bits: 12,
+    log2_p_fail: -135.1,
+    security_bits: 128.0,
+};
+
+/// All of them, in the order of those that replace them.
+pub const ALL: [ParameterSet; 8] = [
+    MESSAGE_2_CARRY_2,
+    GATES,
+    BOOLEAN_1024,
+    BOOLEAN_1024_TUNIFORM,
+    MESSAGE_1_CARRY_1,
+    MESSAGE_3_CARRY_3,
+    MESSAGE_2_CARRY_2_P_FAIL_2M40,
+    MESSAGE_1_CARRY_1_P_FAIL_2M40,
+];
