@@ -388,9 +388,20 @@ fn the_impossible_says_what_binds() {
     };
 }
 
+fn in_blocks_of(block_size: u32, count: Count) -> Request {
+    Request {
+        count,
+        shape: Shape {
+            block_size: Some(block_size),
+            ..Shape::default()
+        },
+        ..radix(2, 2)
+    }
+}
+
 #[test]
 fn nonsense_is_refused_with_its_number() {
-    let cases: [(Request, BadRequest); 9] = [
+    let cases: [(Request, BadRequest); 11] = [
         (
             Request {
                 lambda: 64.0,
@@ -444,6 +455,11 @@ fn nonsense_is_refused_with_its_number() {
                 ..radix(2, 2)
             },
             BadRequest::PolynomialSize(1000),
+        ),
+        (in_blocks_of(6, Count::Strict), BadRequest::BlockSize(6)),
+        (
+            in_blocks_of(4, Count::Customary),
+            BadRequest::BlockSizeOfCount(4),
         ),
     ];
     for (request, expected) in cases {

@@ -146,6 +146,9 @@ fn superseded_sets_are_known_and_not_offered() {
         assert!(levels.contains(&strict), "{}: {strict}", old.name);
     }
     assert_eq!(superseded::ALL.len(), 2 * today().count());
+    // Their keys state these bits, and are not refused.
+    let november = superseded::november_2026::MESSAGE_2_CARRY_2;
+    assert_eq!(key_body_bits(&november.validate().unwrap()), 49);
     assert!(today().all(|set| superseded::generation_of(set).is_none()));
 }
 
