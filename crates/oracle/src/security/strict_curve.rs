@@ -198,7 +198,7 @@ mod tests {
     /// Compares the table with what the estimator finds from its rows on, and writes it instead if `TFHE_SBC_BLESS` is set:
     /// `TFHE_SBC_BLESS=1 cargo test --release -p tfhe-sbc-oracle --lib -- --ignored the_table_is_that`.
     #[test]
-    #[ignore = "a minute of estimates"]
+    #[ignore = "minutes of estimates"]
     fn the_table_is_that_of_the_estimator() {
         // A row is raised in steps of 0.002, and rounded up to 0.0001.
         const TOLERANCE: f64 = 0.003;
