@@ -26,9 +26,8 @@ pub use published::{NIST_SUBMISSION_2_2, PUBLISHED, published_like};
 /// The search's choice among sets whose uploads take 12 bits. The noise under the small key is
 /// lower than the average failure probability requires. The reason is that each key-switching key
 /// shifts every phase by a constant (half the sum of its errors), and a key with a shift as large as
-/// one in a thousand has must also stay below 2^-128. That does not account for the squares of a
-/// key's errors, which vary by 2% about their mean: because of them one key in a thousand reaches
-/// 2^-126.9 on public-key uploads.
+/// one in a thousand has must also stay below 2^-128. The squares of a key's errors, which vary by 2% about their mean, are
+/// not accounted for.
 ///
 /// A bootstrap on bootstrap outputs fails with 2^-137.6, on uploads with 2^-133.3, on
 /// public-key uploads with 2^-130.3.
