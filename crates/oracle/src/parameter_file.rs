@@ -15,8 +15,9 @@ use tfhe_sbc_core::parameters::{
 use tfhe_sbc_core::random::NoiseDistribution;
 use thiserror::Error;
 
-use crate::prediction::Prediction;
+use crate::prediction::{Prediction, StrictSecurity};
 use crate::search::KeyLevels;
+use crate::security::LARGEST_CUSTOMARY_BLOCK;
 use crate::upload::{TARGET_LOG2_P_FAIL, UploadKind, UploadPrediction};
 
 /// The level below which a set is weak.
@@ -302,6 +303,18 @@ pub fn from_toml(text: &str) -> Result<Parameters, ParameterFileError> {
             stated: parameters.security_bits(),
             found: levels.bits(),
         });
+    }
+    // The customary count says little about guesses of large blocks, so the strict one has to bear out the level.
+    if parameters.lwe_block_size() > LARGEST_CUSTOMARY_BLOCK
+        && parameters.security_bits() >= TARGET_SECURITY_BITS
+    {
+        let strict = StrictSecurity::new(&parameters).ok_or(ParameterFileError::UnknownSecurity)?;
+        if strict.bits() < TARGET_SECURITY_BITS - SLACK {
+            return Err(ParameterFileError::Security {
+                stated: parameters.security_bits(),
+                found: strict.bits(),
+            });
+        }
     }
     Ok(parameters)
 }

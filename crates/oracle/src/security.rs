@@ -64,6 +64,9 @@ pub use strict_curve::strict_least_log2_sigma;
 /// estimator from 128 bits up, and by at most 0.24 bits below.
 pub const MARGIN_LOG2_SIGMA: f64 = 0.06;
 
+/// The largest blocks whose level the customary count gives by itself. That of larger ones needs the strict count.
+pub const LARGEST_CUSTOMARY_BLOCK: u32 = 3;
+
 /// The distribution of a secret key's coefficients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SecretKind {

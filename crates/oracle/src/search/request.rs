@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use crate::failure::{DecisionHalfWidth, max_noise_level};
 use crate::noise_budget::{BootstrapOrder, NormSquared};
+use crate::security::LARGEST_CUSTOMARY_BLOCK;
 
 /// The engine that is to run the set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -335,7 +336,7 @@ impl Request {
         }
         match self.shape.block_size {
             Some(size) if !(1..=5).contains(&size) => Err(BadRequest::BlockSize(size)),
-            Some(size) if size > 3 && self.count == Count::Customary => {
+            Some(size) if size > LARGEST_CUSTOMARY_BLOCK && self.count == Count::Customary => {
                 Err(BadRequest::BlockSizeOfCount(size))
             }
             _ => Ok(()),

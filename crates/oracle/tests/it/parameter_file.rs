@@ -4,6 +4,7 @@
 use tfhe_sbc_core::parameter_sets::superseded::release_0_1::MESSAGE_2_CARRY_2;
 use tfhe_sbc_core::parameter_sets::{ALL, FOR_COMPARISON, LOOSER, PAPER_N1024, superseded};
 use tfhe_sbc_core::parameters::{GlweSecret, ParameterSet};
+use tfhe_sbc_core::random::NoiseDistribution;
 use tfhe_sbc_oracle::parameter_file::{
     ParameterFileError, Weakness, from_toml, name_suffix, to_rust, to_toml, weakness,
 };
@@ -204,4 +205,22 @@ fn rust_has_every_field() {
     ] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
+}
+
+/// In the customary count this key of blocks of 5 has more than 128 bits, in the strict one it has not.
+#[test]
+fn large_blocks_need_their_level_in_the_strict_count() {
+    let weak = ParameterSet {
+        lwe_noise: NoiseDistribution::Gaussian {
+            standard_deviation: 7e-7,
+        },
+        security_bits: 128.0,
+        ..tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2
+    };
+    let text = to_toml(&weak.validate().unwrap(), "made by hand").unwrap();
+    let refused = from_toml(&text).unwrap_err();
+    assert!(
+        matches!(refused, ParameterFileError::Security { found, .. } if found < 127.0),
+        "{refused}"
+    );
 }
