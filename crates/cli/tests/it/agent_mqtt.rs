@@ -350,7 +350,9 @@ fn uploads_that_a_broker_could_forge_are_refused() {
         }
     };
     assert_eq!(once("moor.toml").0, Some(0));
-    assert_eq!(names(directory).len(), 1);
+    // A run before the server listened has left an upload, which the next run sends beside its own.
+    let stored = names(directory).len();
+    assert!(stored > 0);
 
     // The same key and the same topic, without the signature, and with that of somebody else.
     let start = signed.find("signing_key_pem").unwrap();
@@ -387,12 +389,12 @@ fn uploads_that_a_broker_could_forge_are_refused() {
         words.contains("(403)") && words.contains("--mqtt-signed"),
         "{words}"
     );
-    assert_eq!(names(directory).len(), 1);
+    assert_eq!(names(directory).len(), stored);
 
     // What was kept is stored once the server has the other key.
     fs::write(&signer, other.public_pem().unwrap()).unwrap();
     assert_eq!(once("other.toml").0, Some(0));
-    assert!(names(directory).len() > 1);
+    assert!(names(directory).len() > stored);
     let (_, log) = server.terminate();
     assert!(log.contains("upload over the broker"), "{log}");
 }
