@@ -1,6 +1,8 @@
 //! The search for the parameters of an attack: a pattern search (Hooke and Jeeves, 1961) with steps
 //! that are halved down to one, from several starts.
 
+use std::collections::HashMap;
+
 use super::super::reduction::MIN_BLOCK_SIZE;
 use super::super::search::{MAX_BLOCK_SIZE, Priced, local_minimum};
 use super::StrictCost;
@@ -77,8 +79,11 @@ pub(super) fn least(
     price: impl Fn(Point) -> StrictCost,
 ) -> Option<StrictCost> {
     let mut best: Option<StrictCost> = None;
+    // The neighbours of a point are mostly those of the point before, and the descents meet.
+    let mut known = HashMap::new();
+    let mut price = |point| *known.entry(point).or_insert_with(|| price(point));
     for &start in starts {
-        let found = descend(start, reach, &price);
+        let found = descend(start, reach, &mut price);
         if best.is_none_or(|best| found.log2_cost < best.log2_cost) {
             best = Some(found);
         }
@@ -86,7 +91,7 @@ pub(super) fn least(
     best
 }
 
-fn descend(start: Point, reach: Reach, price: impl Fn(Point) -> StrictCost) -> StrictCost {
+fn descend(start: Point, reach: Reach, mut price: impl FnMut(Point) -> StrictCost) -> StrictCost {
     let (mut at, mut best) = (start, price(start));
     let mut scale = 1;
     while scale <= 16 {
