@@ -16,7 +16,7 @@ use crate::parameters::{
 };
 use crate::random::NoiseDistribution;
 
-pub use key_body_bits::key_body_bits;
+pub use key_body_bits::{KeyBodyBits, key_body_bits};
 #[cfg(feature = "alloc")]
 pub use packing::packing_of;
 pub use published::{NIST_SUBMISSION_2_2, PUBLISHED, published_like};
@@ -29,7 +29,7 @@ pub use published::{NIST_SUBMISSION_2_2, PUBLISHED, published_like};
 /// one in a thousand has must also stay below 2^-128. The squares of a key's errors, which vary by 2% about their mean, are
 /// not accounted for.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-137.6, on uploads with 2^-133.3, on
+/// A bootstrap on bootstrap outputs fails with 2^-137.5, on uploads with 2^-133.3, on
 /// public-key uploads with 2^-130.3.
 pub const MESSAGE_2_CARRY_2: ParameterSet = found::MESSAGE_2_CARRY_2;
 
@@ -44,7 +44,7 @@ pub const MESSAGE_1_CARRY_1: ParameterSet = found::MESSAGE_1_CARRY_1;
 /// At N = 4096 the modulus switch alone leaves too little room for other noise. The noise of the
 /// GLWE key is the least that is used over 2^64, four steps.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-154.8, on uploads with 2^-146.0, on
+/// A bootstrap on bootstrap outputs fails with 2^-154.7, on uploads with 2^-146.0, on
 /// public-key uploads with 2^-132.9.
 pub const MESSAGE_3_CARRY_3: ParameterSet = found::MESSAGE_3_CARRY_3;
 

@@ -9,16 +9,17 @@
 
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::ProductTorus;
-use tfhe_sbc_core::parameter_sets::key_body_bits;
+use tfhe_sbc_core::parameter_sets::{KeyBodyBits, key_body_bits};
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::{MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd::Isa;
-use tfhe_sbc_core::wire::bits::packed_len;
 
 use crate::filler::filler_words;
 use crate::gadget_product::GadgetProduct;
 use crate::large_buffer::LargeBuffer;
-use crate::seeded_rows::{Progress, Rows, SeededRows, digit_weight, weighted_key_polynomial};
+use crate::seeded_rows::{
+    Precision, Progress, Rows, SeededRows, digit_weight, weighted_key_polynomial,
+};
 
 /// The number of rows of a GGSW ciphertext.
 pub(crate) fn row_count(parameters: &Parameters) -> usize {
@@ -26,22 +27,49 @@ pub(crate) fn row_count(parameters: &Parameters) -> usize {
         + parameters.pbs_body().level_count.0
 }
 
+/// The precision of the rows of every GGSW ciphertext.
+fn precision(parameters: &Parameters, bits: KeyBodyBits) -> Precision {
+    let of_masks = parameters.glwe_dimension().0 * parameters.pbs().level_count.0;
+    let mut of_rows = vec![bits.body_rows; row_count(parameters)];
+    of_rows[..of_masks].fill(bits.mask_rows);
+    Precision::repeated(parameters.polynomial_size(), of_rows)
+}
+
 /// The bootstrapping key in seeded form. Row `r` of the GGSW ciphertext of coefficient `i` is
 /// seeded row `i · row_count + r`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeededBootstrapKey<T> {
+    /// The numbers of upper bits that are kept of the body coefficients.
+    pub(crate) bits: KeyBodyBits,
     pub(crate) rows: SeededRows<T>,
 }
 
 impl<T: ProductTorus> SeededBootstrapKey<T> {
-    /// The number of bytes of all bodies, packed, of which `body_bits` bits each are kept.
-    pub(crate) fn packed_len(parameters: &Parameters, body_bits: u32) -> usize {
-        packed_len(Self::body_count(parameters), body_bits)
+    /// The number of bytes of all bodies, packed.
+    pub(crate) fn packed_len(parameters: &Parameters, bits: KeyBodyBits) -> usize {
+        precision(parameters, bits).packed_len(Self::row_count(parameters))
     }
 
-    /// The number of scalars of all bodies.
-    pub fn body_count(parameters: &Parameters) -> usize {
-        parameters.lwe_dimension().0 * row_count(parameters) * parameters.polynomial_size().get()
+    /// Returns the key of a seed and of packed bodies.
+    ///
+    /// # Panics
+    /// If `packed` does not have [`packed_len`](Self::packed_len) bytes.
+    pub(crate) fn from_bytes(
+        parameters: &Parameters,
+        bits: KeyBodyBits,
+        mask_seed: MaskSeed,
+        packed: &[u8],
+    ) -> Self {
+        let rows = Self::row_count(parameters);
+        Self {
+            bits,
+            rows: SeededRows::from_bytes(mask_seed, precision(parameters, bits), packed, rows),
+        }
+    }
+
+    /// The number of rows of all GGSW ciphertexts.
+    fn row_count(parameters: &Parameters) -> usize {
+        parameters.lwe_dimension().0 * row_count(parameters)
     }
 
     pub(crate) fn generate(
@@ -55,12 +83,14 @@ impl<T: ProductTorus> SeededBootstrapKey<T> {
         let plaintext = |row: usize, out: &mut [T]| {
             row_plaintext_into(out, parameters, glwe, lwe_bits[row / rows], row % rows);
         };
+        let bits = key_body_bits(parameters);
         let rows = Rows {
-            count: rows * parameters.lwe_dimension().0,
+            count: Self::row_count(parameters),
             a_step: rows,
-            body_bits: key_body_bits(parameters),
+            precision: precision(parameters, bits),
         };
         Self {
+            bits,
             rows: SeededRows::encrypt(
                 parameters.glwe_noise(),
                 glwe,

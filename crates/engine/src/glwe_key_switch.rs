@@ -18,12 +18,15 @@ use tfhe_sbc_core::keys::{DeviceKey, SecretKey};
 use tfhe_sbc_core::parameters::{Decomposition, KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use tfhe_sbc_core::random::{ExpanderKind, SeedSequence};
 use tfhe_sbc_core::simd::Isa;
+use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::key::{BINDING_BYTES, Binding, parameters_of};
 use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, WireError};
 
 use crate::gadget_product::{GadgetProduct, GadgetProductScratch};
 use crate::large_buffer::LargeBuffer;
-use crate::seeded_rows::{Rows, SeededRows, check_header, digit_weight, weighted_key_polynomial};
+use crate::seeded_rows::{
+    Precision, Rows, SeededRows, check_header, digit_weight, weighted_key_polynomial,
+};
 use crate::server_key::{ServerKeyError, check_torus};
 
 /// The keys that a switch key connects.
@@ -43,6 +46,11 @@ pub struct SeededDeviceSwitchKey<T> {
     switch: DeviceSwitch,
     decomposition: Decomposition,
     rows: SeededRows<T>,
+}
+
+/// The precision of the bodies: switch keys keep every bit.
+fn all_bits<T: Torus>(parameters: &Parameters) -> Precision {
+    Precision::same(parameters.polynomial_size(), T::BITS)
 }
 
 /// The number of rows of a switch key: one for each digit of each polynomial, the least
@@ -114,7 +122,7 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
                 Rows {
                     count: row_count(&parameters, decomposition),
                     a_step: 1,
-                    body_bits: T::BITS,
+                    precision: all_bits::<T>(&parameters),
                 },
                 plaintext,
                 &|_| (),
@@ -206,9 +214,9 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
             decomposition,
             rows: SeededRows::from_bytes(
                 header.mask_seed,
-                T::BITS,
+                all_bits::<T>(&parameters),
                 bodies,
-                row_count(&parameters, decomposition) * parameters.polynomial_size().get(),
+                row_count(&parameters, decomposition),
             ),
         })
     }

@@ -27,7 +27,6 @@ use tfhe_sbc_core::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use tfhe_sbc_core::random::{EntropyError, ExpanderKind, SeedSequence};
 use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_core::torus::Torus;
-use tfhe_sbc_core::wire::bits::packed_len;
 use tfhe_sbc_core::wire::key::parameters_of;
 use tfhe_sbc_core::wire::packed::PackedList;
 use tfhe_sbc_core::wire::{
@@ -36,7 +35,7 @@ use tfhe_sbc_core::wire::{
 
 use crate::gadget_product::{GadgetProduct, GadgetProductScratch};
 use crate::large_buffer::LargeBuffer;
-use crate::seeded_rows::{Rows, SeededRows, digit_weight};
+use crate::seeded_rows::{Precision, Rows, SeededRows, digit_weight};
 
 /// The largest number of ciphertexts of one job. They share every step's part of the key while it is in
 /// the second-level cache.
@@ -52,8 +51,9 @@ pub struct SeededPackingKey {
     rows: SeededRows<u32>,
 }
 
-fn body_count(parameters: &Parameters, packing: &PackingParameters) -> usize {
-    packing.key_rows(parameters) * packing.polynomial_size.get()
+/// The precision of the bodies.
+fn precision(packing: &PackingParameters) -> Precision {
+    Precision::same(packing.polynomial_size, packing.key_body_bits)
 }
 
 impl SeededPackingKey {
@@ -91,7 +91,7 @@ impl SeededPackingKey {
                 Rows {
                     count: packing.key_rows(&parameters),
                     a_step: levels,
-                    body_bits: packing.key_body_bits,
+                    precision: precision(packing),
                 },
                 plaintext,
                 &|_| (),
@@ -116,7 +116,7 @@ impl SeededPackingKey {
 
     /// The number of bytes of the message of a packing key.
     pub fn message_len(parameters: &Parameters, packing: &PackingParameters) -> usize {
-        let bodies = packed_len(body_count(parameters, packing), packing.key_body_bits);
+        let bodies = precision(packing).packed_len(packing.key_rows(parameters));
         ENVELOPE_BYTES + PARAMETERS_BYTES + PACKING_PARAMETERS_BYTES + bodies
     }
 
@@ -172,9 +172,9 @@ impl SeededPackingKey {
             packing,
             rows: SeededRows::from_bytes(
                 header.mask_seed,
-                packing.key_body_bits,
+                precision(&packing),
                 bodies,
-                body_count(&parameters, &packing),
+                packing.key_rows(&parameters),
             ),
         })
     }

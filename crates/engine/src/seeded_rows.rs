@@ -2,6 +2,7 @@
 //! consist of them. The mask of row `r` is stream `r` of ChaCha20 under the seed.
 
 use rayon::prelude::*;
+use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::fft::external_product::ProductShape;
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::ProductTorus;
@@ -22,20 +23,54 @@ pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeededRows<T> {
     pub(crate) mask_seed: MaskSeed,
-    /// The number of upper bits kept of every body coefficient; the lower bits are 0.
-    pub(crate) body_bits: u32,
+    /// The precision of the bodies, whose lower bits are 0.
+    pub(crate) precision: Precision,
     pub(crate) bodies: Vec<T>,
 }
 
+/// The number of upper bits that are kept of the body coefficients of each row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Precision {
+    /// The number of coefficients of a row's body, a multiple of 8.
+    polynomial_size: usize,
+    /// The bits of the first rows; the rows that follow repeat them in turn.
+    bits: Vec<u32>,
+}
+
+impl Precision {
+    /// Makes the precision of rows that all keep `bits` bits.
+    pub(crate) fn same(polynomial_size: PolynomialSize, bits: u32) -> Self {
+        Self::repeated(polynomial_size, vec![bits])
+    }
+
+    /// Makes the precision of rows that keep as many bits as `bits` says, in turn. `bits` must not be empty.
+    pub(crate) fn repeated(polynomial_size: PolynomialSize, bits: Vec<u32>) -> Self {
+        Self {
+            polynomial_size: polynomial_size.get(),
+            bits,
+        }
+    }
+
+    /// The bits of each row, without end.
+    fn rows(&self) -> impl Iterator<Item = u32> {
+        self.bits.iter().copied().cycle()
+    }
+
+    /// The number of bytes of `rows` packed bodies.
+    pub(crate) fn packed_len(&self, rows: usize) -> usize {
+        let of_row = |bits| packed_len(self.polynomial_size, bits);
+        self.rows().take(rows).map(of_row).sum()
+    }
+}
+
 /// The number and the precision of the rows to make.
-#[derive(Clone, Copy)]
 pub(crate) struct Rows {
     /// The number of rows.
     pub(crate) count: usize,
     /// The number of rows after which progress is reported.
     pub(crate) a_step: usize,
-    /// The number of upper bits to keep of every body coefficient.
-    pub(crate) body_bits: u32,
+    /// The bits to keep of the body coefficients.
+    pub(crate) precision: Precision,
 }
 
 impl<T: ProductTorus> SeededRows<T> {
@@ -49,7 +84,7 @@ impl<T: ProductTorus> SeededRows<T> {
         Rows {
             count: row_count,
             a_step: rows_a_step,
-            body_bits,
+            precision,
         }: Rows,
         plaintext: impl Fn(usize, &mut [T]) + Sync,
         progress: Progress<'_>,
@@ -71,8 +106,9 @@ impl<T: ProductTorus> SeededRows<T> {
                     )
                 },
                 |(mask, scratch), (step, bodies)| {
-                    for (r, body) in bodies.chunks_exact_mut(size).enumerate() {
-                        let row = step * rows_a_step + r;
+                    let first = step * rows_a_step;
+                    let rows = (first..).zip(precision.rows().skip(first % precision.bits.len()));
+                    for (body, (row, kept)) in bodies.chunks_exact_mut(size).zip(rows) {
                         plaintext(row, body);
                         let stream = row as u32;
                         random::fill_uniform(&mut expander.mask_stream(&mask_seed, stream), mask);
@@ -84,7 +120,7 @@ impl<T: ProductTorus> SeededRows<T> {
                             scratch,
                         );
                         for b in &mut *body {
-                            *b = T::from_top_bits(b.round_to_bits(body_bits), body_bits);
+                            *b = T::from_top_bits(b.round_to_bits(kept), kept);
                         }
                     }
                     progress(1);
@@ -92,7 +128,7 @@ impl<T: ProductTorus> SeededRows<T> {
             );
         Self {
             mask_seed,
-            body_bits,
+            precision,
             bodies,
         }
     }
@@ -148,27 +184,35 @@ impl<T: ProductTorus> SeededRows<T> {
 
     /// Appends the kept bits of the bodies, packed.
     pub(crate) fn write_bodies(&self, out: &mut Vec<u8>) {
-        let start = out.len();
-        let len = packed_len(self.bodies.len(), self.body_bits);
-        out.resize(start + len, 0);
-        pack_top_bits(&self.bodies, self.body_bits, &mut out[start..]);
+        let size = self.precision.polynomial_size;
+        for (body, bits) in self.bodies.chunks_exact(size).zip(self.precision.rows()) {
+            let start = out.len();
+            out.resize(start + packed_len(size, bits), 0);
+            pack_top_bits(body, bits, &mut out[start..]);
+        }
     }
 
-    /// Returns the rows of a seed and of bytes that [`write_bodies`](Self::write_bodies) wrote.
+    /// Returns the `count` rows of a seed and of bytes that [`write_bodies`](Self::write_bodies) wrote.
     ///
     /// # Panics
-    /// If `packed` is not as long as `count` coefficients need.
+    /// If `packed` does not have [`packed_len`](Precision::packed_len) bytes for that many rows.
     pub(crate) fn from_bytes(
         mask_seed: MaskSeed,
-        body_bits: u32,
-        packed: &[u8],
+        precision: Precision,
+        mut packed: &[u8],
         count: usize,
     ) -> Self {
-        let mut bodies = vec![T::ZERO; count];
-        unpack_top_bits(packed, body_bits, &mut bodies);
+        let size = precision.polynomial_size;
+        assert_eq!(packed.len(), precision.packed_len(count));
+        let mut bodies = vec![T::ZERO; count * size];
+        for (body, bits) in bodies.chunks_exact_mut(size).zip(precision.rows()) {
+            let (row, rest) = packed.split_at(packed_len(size, bits));
+            unpack_top_bits(row, bits, body);
+            packed = rest;
+        }
         Self {
             mask_seed,
-            body_bits,
+            precision,
             bodies,
         }
     }

@@ -5,16 +5,18 @@
 
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
-use tfhe_sbc_core::parameter_sets::key_body_bits;
+use tfhe_sbc_core::parameter_sets::{KeyBodyBits, key_body_bits};
 use tfhe_sbc_core::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
 use tfhe_sbc_core::random::{EntropyError, ExpanderKind, MaskSeed, SeedSequence};
 use tfhe_sbc_core::wire::key::parameters_of;
-use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, MAGIC, Message, WireError};
+use tfhe_sbc_core::wire::{
+    ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, MAGIC, Message, WireError, require,
+};
 
 use crate::bootstrap_key::{BootstrapKey, SeededBootstrapKey};
 use crate::key_switch::{KeySwitchKey, SeededKeySwitchKey};
 use crate::packing_key::{PackingKey, SeededPackingKey};
-use crate::seeded_rows::{Progress, SeededRows, check_header};
+use crate::seeded_rows::{Progress, check_header};
 
 /// The bootstrapping and the key-switching key in seeded form, over the torus `T` of the parameter
 /// set; and, if there is one, the packing key, with which the server makes its answers short.
@@ -122,8 +124,8 @@ impl<T: ProductTorus> SeededServerKey<T> {
         Self::message_len_of(parameters, key_body_bits(parameters))
     }
 
-    /// The same for a bootstrapping key with `body_bits` bits of every body coefficient.
-    fn message_len_of(parameters: &Parameters, body_bits: u32) -> usize {
+    /// The same for a bootstrapping key with these bits of its body coefficients.
+    fn message_len_of(parameters: &Parameters, body_bits: KeyBodyBits) -> usize {
         ENVELOPE_BYTES
             + PARAMETERS_BYTES
             + 32
@@ -133,7 +135,7 @@ impl<T: ProductTorus> SeededServerKey<T> {
 
     /// Returns the bytes of a server key file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let body_bits = self.bootstrap.rows.body_bits;
+        let body_bits = self.bootstrap.bits;
         let mut message = Vec::with_capacity(Self::message_len_of(&self.parameters, body_bits));
         message.resize(HEADER_BYTES, 0);
         message.extend_from_slice(&self.parameters.to_bytes());
@@ -142,14 +144,13 @@ impl<T: ProductTorus> SeededServerKey<T> {
         for body in &self.key_switch.bodies {
             message.extend_from_slice(&body.to_le_bytes());
         }
+        let (body_bits, mask_bits) = fields_of(body_bits, &self.parameters);
         let header = Header {
             polynomial_size: self.parameters.polynomial_size().get() as u32,
             dimension: self.parameters.lwe_dimension().0 as u32,
             torus_bits: T::BITS as u8,
-            body_bits: match body_bits == self.parameters.implied_key_body_bits() {
-                true => 0,
-                false => body_bits as u8,
-            },
+            body_bits,
+            mask_bits,
             expander: Some(ExpanderKind::ChaCha20),
             mask_seed: self.bootstrap.rows.mask_seed,
             ..Header::new(
@@ -187,14 +188,12 @@ impl<T: ProductTorus> SeededServerKey<T> {
         Ok(Self {
             parameters,
             fingerprint: header.key,
-            bootstrap: SeededBootstrapKey {
-                rows: SeededRows::from_bytes(
-                    header.mask_seed,
-                    body_bits,
-                    bootstrap,
-                    SeededBootstrapKey::<T>::body_count(&parameters),
-                ),
-            },
+            bootstrap: SeededBootstrapKey::from_bytes(
+                &parameters,
+                body_bits,
+                header.mask_seed,
+                bootstrap,
+            ),
             key_switch: SeededKeySwitchKey {
                 mask_seed: key_switch_seed,
                 bodies: key_switch
@@ -221,16 +220,52 @@ impl<T: ProductTorus> SeededServerKey<T> {
     }
 }
 
-/// Returns the number of bits of every body coefficient of the bootstrapping key. A number below that of new
-/// keys is refused, because it would add more noise than the parameter set allows for.
-fn stated_body_bits(header: &Header, parameters: &Parameters) -> Result<u32, WireError> {
-    let implied = parameters.implied_key_body_bits();
-    match u32::from(header.body_bits) {
-        0 => Ok(implied),
-        bits if bits == implied => Err(WireError::Field("body bits")),
-        bits if (key_body_bits(parameters)..=parameters.torus_bits()).contains(&bits) => Ok(bits),
-        _ => Err(WireError::Field("body bits")),
+/// Returns the header's fields for body bits and mask bits of a key with these bits. The first is the number of the
+/// rows of the body, the second that of the rows of masks, or 0 if it is the same. Both are 0 for the number that the
+/// parameter set implies.
+fn fields_of(bits: KeyBodyBits, parameters: &Parameters) -> (u8, u8) {
+    let KeyBodyBits {
+        mask_rows,
+        body_rows,
+    } = bits;
+    if bits == KeyBodyBits::same(parameters.implied_key_body_bits()) {
+        (0, 0)
+    } else if mask_rows == body_rows {
+        (body_rows as u8, 0)
+    } else {
+        (body_rows as u8, mask_rows as u8)
     }
+}
+
+/// Returns the bits of the body coefficients of the bootstrapping key. Fewer than those of new keys are refused, because
+/// they would add more noise than the parameter set allows for.
+///
+/// # Errors
+/// [`WireError::Field`] if the fields are none that [`fields_of`] gives, or state too few bits.
+fn stated_body_bits(header: &Header, parameters: &Parameters) -> Result<KeyBodyBits, WireError> {
+    let fields = (header.body_bits, header.mask_bits);
+    let bits = match fields {
+        (0, _) => KeyBodyBits::same(parameters.implied_key_body_bits()),
+        (body, 0) => KeyBodyBits::same(body.into()),
+        (body, mask) => KeyBodyBits {
+            mask_rows: mask.into(),
+            body_rows: body.into(),
+        },
+    };
+    let fewest = key_body_bits(parameters);
+    let most = parameters.torus_bits();
+    require(
+        (fewest.body_rows..=most).contains(&bits.body_rows),
+        "body bits",
+    )?;
+    require(
+        (fewest.mask_rows..=most).contains(&bits.mask_rows),
+        "mask bits",
+    )?;
+    let (body, mask) = fields_of(bits, parameters);
+    require(header.body_bits == body, "body bits")?;
+    require(header.mask_bits == mask, "mask bits")?;
+    Ok(bits)
 }
 
 /// Reads the packing key behind a server key with this header, if there is one.

@@ -77,7 +77,7 @@ impl AlgorithmicCost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blind_rotation::GgswGadgets;
+    use crate::blind_rotation::{GgswGadgets, KeyRounding};
     use crate::noise::{Gadget, GlweSecret, KeyBlocks, Variance};
 
     /// A set of binary keys: n; k, log2 N; l, base of the rotation; t, base of the switch.
@@ -95,7 +95,7 @@ mod tests {
             polynomial_size: 1 << glwe.1,
             lwe_variance: Variance::ZERO,
             glwe_variance: Variance::ZERO,
-            key_rounding: Variance::ZERO,
+            key_rounding: KeyRounding::ZERO,
             torus_log2: 64,
             small_torus_log2: 64,
             blind_rotation: BlindRotation::ControlledRotations,

@@ -5,7 +5,11 @@
 //! rotates by blocks of bits; the formulas for blocks are derived from the others, see
 //! [`blind_rotation_variance`].
 
-use crate::noise::{Gadget, GlweNoise, KeyBlocks, Variance, exp2, squared_step};
+use tfhe_sbc_core::parameter_sets::KeyBodyBits;
+
+use crate::noise::{
+    Gadget, GlweNoise, KeyBlocks, Variance, exp2, squared_step, truncation_variance,
+};
 
 /// The decompositions of an external product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +52,56 @@ impl GgswGadgets {
         Variance(body + bsk.extracted_lwe_dimension() as f64 * mask)
     }
 
-    /// The variance that the errors of the GGSW ciphertext add through the digits: N V_bsk (k l
-    /// (B²+2)/12 + l' (B'²+2)/12).
-    fn key_variance(self, bsk: &GlweNoise) -> Variance {
-        let digits = self.sum_over_rows(bsk.glwe_dimension, Gadget::digit_variance);
-        bsk.variance * (bsk.polynomial_size as f64 * digits)
+    /// The variance that the errors of the GGSW ciphertext add through the digits: N (V k l (B²+2)/12 + V' l' (B'²+2)/12),
+    /// where V and V' are the variances in the rows of masks and of the body.
+    fn key_variance(self, bsk: &GgswNoise) -> Variance {
+        let GgswNoise { fresh, rounding } = bsk;
+        let rows = |gadget: Gadget, rounding: Variance| {
+            (fresh.variance + rounding) * (gadget.level as f64 * gadget.digit_variance())
+        };
+        let mask = rows(self.mask, rounding.mask) * fresh.glwe_dimension as f64;
+        (mask + rows(self.body, rounding.body)) * fresh.polynomial_size as f64
     }
+}
+
+/// The variances that the rounding of the bodies of GGSW ciphertexts adds to their errors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeyRounding {
+    /// In the rows that meet digits of the k mask polynomials.
+    pub mask: Variance,
+    /// In the rows that meet digits of the body.
+    pub body: Variance,
+}
+
+impl KeyRounding {
+    /// The rounding of a key that keeps all bits.
+    pub const ZERO: Self = Self::same(Variance::ZERO);
+
+    /// The same rounding in every row.
+    pub const fn same(rounding: Variance) -> Self {
+        Self {
+            mask: rounding,
+            body: rounding,
+        }
+    }
+}
+
+impl From<KeyBodyBits> for KeyRounding {
+    fn from(bits: KeyBodyBits) -> Self {
+        Self {
+            mask: truncation_variance(bits.mask_rows),
+            body: truncation_variance(bits.body_rows),
+        }
+    }
+}
+
+/// The shape and the errors of the GGSW ciphertexts of a bootstrapping key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GgswNoise {
+    /// The GLWE ciphertexts that the rows are before their bodies are rounded.
+    pub fresh: GlweNoise,
+    /// What the rounding adds.
+    pub rounding: KeyRounding,
 }
 
 /// The method of a blind rotation.
@@ -73,7 +121,7 @@ const TURNED_DIFFERENCE: f64 = 2.0;
 /// A whole blind rotation of a noiseless table, without the error of the transform
 /// ([`blind_rotation_fft_variance`]). With
 ///
-/// K = N V_bsk (k l (B²+2)/12 + l' (B'²+2)/12), what the errors of a GGSW ciphertext make of
+/// K = N (V k l (B²+2)/12 + V' l' (B'²+2)/12), what the errors of a GGSW ciphertext make of
 /// the digits, and
 /// R = B'^(-2l')/12 + kN E\[s²\] B^(-2l)/12, what is cut off (and terms in q^-2),
 ///
@@ -83,11 +131,11 @@ const TURNED_DIFFERENCE: f64 = 2.0;
 pub fn blind_rotation_variance(
     kind: BlindRotation,
     key: KeyBlocks,
-    bsk: &GlweNoise,
+    bsk: &GgswNoise,
     gadgets: GgswGadgets,
 ) -> Variance {
     let products = gadgets.key_variance(bsk) * key.dimension as f64;
-    let cut_off = gadgets.rounding_variance(bsk) * key.mean_weight();
+    let cut_off = gadgets.rounding_variance(&bsk.fresh) * key.mean_weight();
     match kind {
         BlindRotation::ControlledRotations => products + cut_off,
         BlindRotation::Blocks => (products + cut_off) * TURNED_DIFFERENCE,
@@ -208,11 +256,18 @@ mod tests {
                 dimension: 600,
                 block_size,
             };
-            blind_rotation_variance(kind, key, &bsk, gadgets).0
+            let key_noise = GgswNoise {
+                fresh: bsk,
+                rounding: KeyRounding {
+                    mask: Variance(2e-15),
+                    body: Variance(5e-15),
+                },
+            };
+            blind_rotation_variance(kind, key, &key_noise, gadgets).0
         };
-        // 4 mask rows of base 2^8 and a body row of base 2^10; what is cut off below 2^-16 of
-        // 1024 coefficients, half of which meet a 1, and below 2^-10 of the body.
-        let key = 512.0 * 1e-15 * (4.0 * 65538.0 + 1048578.0) / 12.0;
+        // 4 mask rows of base 2^8 with a variance of 3e-15 and a body row of base 2^10 with 6e-15; what is cut off
+        // below 2^-16 of 1024 coefficients, half of which meet a 1, and below 2^-10 of the body.
+        let key = 512.0 * (3e-15 * 4.0 * 65538.0 + 6e-15 * 1048578.0) / 12.0;
         let cut_off = 512.0 * f64::exp2(-32.0) / 12.0 + f64::exp2(-20.0) / 12.0;
         let controlled = variance(BlindRotation::ControlledRotations, 1);
         close(controlled, 600.0 * key + 300.0 * cut_off, 1e-12);

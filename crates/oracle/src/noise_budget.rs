@@ -4,11 +4,12 @@ use tfhe_sbc_core::parameter_sets::key_body_bits;
 use tfhe_sbc_core::parameters::{self, Parameters};
 
 use crate::blind_rotation::{
-    BlindRotation, FftErrorModel, GgswGadgets, blind_rotation_fft_variance, blind_rotation_variance,
+    BlindRotation, FftErrorModel, GgswGadgets, GgswNoise, KeyRounding, blind_rotation_fft_variance,
+    blind_rotation_variance,
 };
 use crate::noise::{
     Gadget, GlweNoise, GlweSecret, KeyBlocks, KeySwitchNoise, ModulusSwitch, Variance,
-    key_switch_variance, modulus_switch_variance, truncation_variance,
+    key_switch_variance, modulus_switch_variance,
 };
 
 /// log2 of the modulus of every small LWE ciphertext of tfhe-sbc.
@@ -32,8 +33,8 @@ pub struct PbsParameters {
     pub polynomial_size: usize,
     /// Variance of fresh GLWE ciphertexts, the bootstrapping key's and the inputs'.
     pub glwe_variance: Variance,
-    /// The variance that the rounding of the bodies of the bootstrapping key adds to them.
-    pub key_rounding: Variance,
+    /// The rounding of the bodies of the bootstrapping key.
+    pub key_rounding: KeyRounding,
     /// log2 of the modulus of GLWE ciphertexts and of LWE ciphertexts under the big key.
     pub torus_log2: u32,
     /// log2 of the modulus of LWE ciphertexts under the small key and of the
@@ -64,7 +65,7 @@ impl From<&Parameters> for PbsParameters {
             glwe_dimension: set.glwe_dimension().0,
             polynomial_size: set.polynomial_size().get(),
             glwe_variance: Variance(set.glwe_noise().variance(set.torus_bits())),
-            key_rounding: truncation_variance(key_body_bits(set)),
+            key_rounding: key_body_bits(set).into(),
             torus_log2: set.torus_bits(),
             small_torus_log2: SMALL_TORUS_LOG2,
             blind_rotation: BlindRotation::Blocks,
@@ -95,10 +96,10 @@ impl PbsParameters {
     }
 
     /// The bootstrapping key's shape and noise: fresh ciphertexts whose bodies are rounded.
-    pub fn bootstrapping_key(&self) -> GlweNoise {
-        GlweNoise {
-            variance: self.glwe_variance + self.key_rounding,
-            ..self.fresh()
+    pub fn bootstrapping_key(&self) -> GgswNoise {
+        GgswNoise {
+            fresh: self.fresh(),
+            rounding: self.key_rounding,
         }
     }
 
@@ -193,7 +194,7 @@ impl NoiseBudget {
         let key = parameters.small_key;
         let bsk = parameters.bootstrapping_key();
         let (kind, gadgets) = (parameters.blind_rotation, parameters.pbs);
-        let fft = blind_rotation_fft_variance(kind, model, key, &bsk, gadgets);
+        let fft = blind_rotation_fft_variance(kind, model, key, &bsk.fresh, gadgets);
         Self {
             pbs: blind_rotation_variance(kind, key, &bsk, gadgets) + fft,
             fft,
@@ -263,7 +264,7 @@ mod tests {
             glwe_dimension: 1,
             polynomial_size: 2048,
             glwe_variance: Variance::from_standard_deviation(2.845267479601915e-15),
-            key_rounding: Variance::ZERO,
+            key_rounding: KeyRounding::ZERO,
             torus_log2: 64,
             small_torus_log2: 64,
             blind_rotation: BlindRotation::ControlledRotations,

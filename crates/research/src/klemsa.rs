@@ -17,7 +17,7 @@
 //! outdated: these figures are for comparison, not for choosing parameters.
 
 use tfhe_sbc_oracle::algorithmic_cost::AlgorithmicCost;
-use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
+use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets, KeyRounding};
 use tfhe_sbc_oracle::failure::{DecisionHalfWidth, log2_bootstrap_failure};
 use tfhe_sbc_oracle::noise::{Gadget, GlweSecret, KeyBlocks, Variance};
 use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
@@ -123,7 +123,7 @@ impl KlemsaSet {
             glwe_dimension: 1,
             polynomial_size: self.polynomial_size,
             glwe_variance: power_of_two(self.log2_rotation_noise),
-            key_rounding: Variance::ZERO,
+            key_rounding: KeyRounding::ZERO,
             torus_log2: self.torus_log2(),
             small_torus_log2: SMALL_TORUS_LOG2,
             blind_rotation: BlindRotation::ControlledRotations,

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use tfhe_sbc_oracle::algorithmic_cost::AlgorithmicCost;
-use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
+use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets, KeyRounding};
 use tfhe_sbc_oracle::failure::{DecisionHalfWidth, log2_bootstrap_failure};
 use tfhe_sbc_oracle::noise::{Gadget, GlweSecret, KeyBlocks, Variance};
 use tfhe_sbc_oracle::noise_budget::{BootstrapOrder, NoiseBudget, NormSquared, PbsParameters};
@@ -109,7 +109,7 @@ fn parse_row(row: &'static str) -> Option<PublishedSet> {
             polynomial_size: int(6)? as usize,
             lwe_variance: noise(7)?,
             glwe_variance: noise(9)?,
-            key_rounding: Variance::ZERO,
+            key_rounding: KeyRounding::ZERO,
             torus_log2,
             small_torus_log2: torus_log2,
             blind_rotation: BlindRotation::ControlledRotations,

@@ -146,7 +146,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     })
     .advise(
         "no answer",
-        "readings, device key and server key must be of one key set, and the question about columns that the readings have",
+        format_args!(
+            "the readings, the server key {} (--key) and the device key {} (--device-key) must be of one key set, and the question about columns that the readings have",
+            arguments.key.display(),
+            arguments.questions.device_key.display(),
+        ),
     )?;
     drop(spinner);
     output::write(arguments.out.as_deref(), &result)?;

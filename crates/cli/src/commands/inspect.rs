@@ -214,6 +214,10 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                         stated => u32::from(stated),
                     };
                     say("body bits kept", u64::from(bits).into());
+                    if header.mask_bits != 0 {
+                        let bits = u64::from(header.mask_bits);
+                        say("body bits kept in rows of masks", bits.into());
+                    }
                 }
                 if let Kind::PackingKey = header.kind {
                     describe_packing(rest, &mut say).explain(path.display())?;

@@ -98,7 +98,7 @@ pub(crate) struct Questions {
     asked: Vec<Asked>,
     /// A device key or public key of the readings' key set, to seal the question with
     #[arg(long, value_name = "FILE", default_value = "keys/device.tsbc")]
-    device_key: PathBuf,
+    pub(super) device_key: PathBuf,
     /// Column definitions in TOML, to be held against those that the readings name
     #[arg(long)]
     columns: Option<PathBuf>,

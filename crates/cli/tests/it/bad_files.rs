@@ -293,7 +293,12 @@ fn what_belongs_to_another_key_set_is_refused_by_fingerprint() {
     refused(
         desk.path(),
         &eval("keys/server.tsbc", "other-keys/device.tsbc"),
-        &["the query: it was made under another key set", other, set],
+        &[
+            "the query: it was made under another key set",
+            other,
+            set,
+            "the server key keys/server.tsbc (--key) and the device key other-keys/device.tsbc (--device-key)",
+        ],
     );
     refused(
         desk.path(),

@@ -41,10 +41,11 @@ pub struct Header {
     pub dimension: u32,
     /// log2 q of the ciphertexts: 32 or 64.
     pub torus_bits: u8,
-    /// The number of bits kept of each body coefficient. In a server key, of those of the
+    /// The number of bits kept of each body coefficient. In a server key, of those in the rows of the body of the
     /// bootstrapping key; 0 if it is the number that the parameter set implies.
     pub body_bits: u8,
-    /// The number of bits kept of each mask coefficient, if masks are sent.
+    /// The number of bits kept of each mask coefficient, if masks are sent. In a server key, of the body coefficients in
+    /// the rows of masks of the bootstrapping key; 0 if it is the number of the rows of the body.
     pub mask_bits: u8,
     /// The form of the plaintexts.
     pub plaintext: Option<PlaintextKind>,
@@ -231,7 +232,11 @@ impl Header {
             self.body_bits == 0,
             "body bits",
         )?;
-        check(masked || cut, self.mask_bits == 0, "mask bits")?;
+        check(
+            masked || cut || self.kind == Kind::ServerKey,
+            self.mask_bits == 0,
+            "mask bits",
+        )?;
         check(one_encoding, self.plaintext.is_none(), "plaintext kind")?;
         check(seeded, self.expander.is_none(), "expander")?;
         check(

@@ -204,8 +204,8 @@ proptest! {
         // is what the key makes of the mask's errors.
         let parameters = set.validate().unwrap();
         let shape = PbsParameters::from(&parameters);
-        let terms = 1.0 + shape.bootstrapping_key().extracted_lwe_dimension() as f64 / 2.0;
-        let (key, gadgets) = (shape.bootstrapping_key(), shape.pbs);
+        let terms = 1.0 + shape.fresh().extracted_lwe_dimension() as f64 / 2.0;
+        let (key, gadgets) = (shape.fresh(), shape.pbs);
         let step = 2.0 * f64::from(set.lwe_block_size);
         let each = step * fft_variance(FftErrorModel::Measured, &key, gadgets).0 / terms;
         compare_turn::<u64>(set, exponent, 8.0 * each.sqrt());

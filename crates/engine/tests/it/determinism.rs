@@ -3,13 +3,12 @@
 
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
-use tfhe_sbc_core::parameter_sets::{MESSAGE_1_CARRY_1, key_body_bits};
+use tfhe_sbc_core::parameter_sets::{KeyBodyBits, MESSAGE_1_CARRY_1, key_body_bits};
 use tfhe_sbc_core::parameters::PARAMETERS_BYTES;
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};
 use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len, unpack_top_bits};
 use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
-use tfhe_sbc_engine::bootstrap_key::SeededBootstrapKey;
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey, ServerKeyError};
 
@@ -183,54 +182,91 @@ fn forged_server_keys_are_refused() {
     ));
 }
 
-/// The keys of shipped sets state how many bits they keep of every body coefficient. Those that older programs made
-/// keep as many as the parameter set implies and state nothing.
+/// The keys of shipped sets state how many bits they keep of body coefficients, in the rows of the body and in those of
+/// masks. Those that older programs made keep as many in all rows, or as many as the parameter set implies and state
+/// nothing.
 #[test]
 fn keys_with_more_body_bits_than_new_ones_are_read() {
     let (seeded, _) = Keys::seeded::<u64>(MESSAGE_1_CARRY_1, 56);
     let parameters = *seeded.parameters();
-    let (bits, implied) = (
-        key_body_bits(&parameters),
-        parameters.implied_key_body_bits(),
-    );
-    assert_eq!((bits, implied), (49, 51));
+    let implied = parameters.implied_key_body_bits();
+    let expected = KeyBodyBits {
+        mask_rows: 49,
+        body_rows: 48,
+    };
+    assert_eq!((key_body_bits(&parameters), implied), (expected, 51));
     let bytes = seeded.to_bytes();
     let (message, _) = Message::parse(&bytes).unwrap();
-    assert_eq!(u32::from(message.header.body_bits), bits);
+    let header = message.header;
+    assert_eq!((header.body_bits, header.mask_bits), (48, 49));
     assert_eq!(
         bytes.len(),
         SeededServerKey::<u64>::message_len(&parameters)
     );
 
-    let count = SeededBootstrapKey::<u64>::body_count(&parameters);
-    let (before, bodies) = message.payload.split_at(PARAMETERS_BYTES + 32);
-    let (bodies, behind) = bodies.split_at(packed_len(count, bits));
-    let mut unpacked = vec![0u64; count];
-    unpack_top_bits(bodies, bits, &mut unpacked);
-    let with_bits = |kept: u32, stated: u32| {
-        let mut packed = vec![0; packed_len(count, kept)];
-        pack_top_bits(&unpacked, kept, &mut packed);
-        let header = Header {
-            body_bits: u8::try_from(stated).unwrap(),
-            ..message.header
-        };
-        frozen::resealed(&header, &[before, &packed, behind].concat())
-    };
-    assert_eq!(with_bits(bits, bits), bytes);
-    for (kept, stated) in [(implied, 0), (implied - 1, implied - 1)] {
-        let more = with_bits(kept, stated);
-        let read = SeededServerKey::<u64>::from_bytes(&more).unwrap();
-        assert_eq!(read.to_bytes(), more, "{kept} bits");
+    // Two rows of masks and one of the body in turn, because k = 2 and each component has one digit.
+    let size = parameters.polynomial_size().get();
+    let (before, mut rest) = message.payload.split_at(PARAMETERS_BYTES + 32);
+    let mut rows = Vec::new();
+    for bits in [49, 49, 48].repeat(parameters.lwe_dimension().0) {
+        let (packed, behind) = rest.split_at(packed_len(size, bits));
+        let mut row = vec![0u64; size];
+        unpack_top_bits(packed, bits, &mut row);
+        rows.push(row);
+        rest = behind;
     }
-    for (kept, stated) in [(implied, implied), (bits - 1, bits - 1), (64, 65)] {
+    let with_bits = |mask_rows: u32, body_rows: u32, (body_bits, mask_bits)| {
+        let mut payload = before.to_vec();
+        for (row, bits) in rows
+            .iter()
+            .zip([mask_rows, mask_rows, body_rows].iter().cycle())
+        {
+            let mut packed = vec![0; packed_len(size, *bits)];
+            pack_top_bits(row, *bits, &mut packed);
+            payload.extend(packed);
+        }
+        payload.extend(rest);
+        let header = Header {
+            body_bits,
+            mask_bits,
+            ..header
+        };
+        frozen::resealed(&header, &payload)
+    };
+    assert_eq!(with_bits(49, 48, (48, 49)), bytes);
+    // What programs of before made, and other pairs.
+    for (mask, body, stated) in [
+        (51, 51, (0, 0)),
+        (49, 49, (49, 0)),
+        (50, 50, (50, 0)),
+        (51, 48, (48, 51)),
+        (50, 51, (51, 50)),
+        (64, 64, (64, 0)),
+    ] {
+        let more = with_bits(mask, body, stated);
+        let read = SeededServerKey::<u64>::from_bytes(&more).unwrap();
+        assert_eq!(read.to_bytes(), more, "{stated:?}");
+    }
+    // Fewer bits than new keys have, more than there are, and second forms of the same numbers.
+    for (mask, body, stated, field) in [
+        (48, 48, (48, 0), "mask bits"),
+        (49, 47, (47, 49), "body bits"),
+        (48, 49, (49, 48), "mask bits"),
+        (64, 64, (65, 0), "body bits"),
+        (64, 64, (64, 65), "mask bits"),
+        (51, 51, (51, 0), "body bits"),
+        (51, 51, (51, 51), "body bits"),
+        (50, 50, (50, 50), "mask bits"),
+        (51, 51, (0, 51), "mask bits"),
+    ] {
         assert_eq!(
-            SeededServerKey::<u64>::from_bytes(&with_bits(kept, stated)).err(),
-            Some(WireError::Field("body bits")),
-            "{kept} bits"
+            SeededServerKey::<u64>::from_bytes(&with_bits(mask, body, stated)).err(),
+            Some(WireError::Field(field)),
+            "{stated:?}"
         );
     }
     assert!(matches!(
-        SeededServerKey::<u64>::from_bytes(&with_bits(bits, 0)).err(),
+        SeededServerKey::<u64>::from_bytes(&with_bits(49, 48, (0, 0))).err(),
         Some(WireError::PayloadLength { .. })
     ));
 }

@@ -9,6 +9,7 @@ use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES};
 
 const BODY_BITS_AT: usize = 49;
+const MASK_BITS_AT: usize = 54;
 const MASK_SEED_AT: usize = 60;
 
 /// A server key in the standard domain.
@@ -67,30 +68,38 @@ impl<T: Torus> ReferenceKey<T> {
         let at = HEADER_BYTES + PARAMETERS_BYTES;
         let key_switch_seed = seed_at(message, at);
         let bodies = &message[at + 32..message.len() - CHECKSUM_BYTES];
-        let body_bits = match message[BODY_BITS_AT] {
+        let of_body = match message[BODY_BITS_AT] {
             0 => parameters.implied_key_body_bits() as usize,
             stated => usize::from(stated),
         };
-        let (bootstrap, key_switch) = bodies.split_at(n * rows * size * body_bits / 8);
-
-        let bodies: Vec<T> = top_bits(bootstrap, body_bits);
-        let mut bodies = bodies.chunks_exact(size);
-        let expand_row = |stream: usize, body: &[T]| {
+        let of_masks = match message[MASK_BITS_AT] {
+            0 => of_body,
+            stated => usize::from(stated),
+        };
+        let mask_rows = k * parameters.pbs().level_count.0;
+        let mut rest = bodies;
+        let mut next_body = |row: usize| -> Vec<T> {
+            let bits = if row < mask_rows { of_masks } else { of_body };
+            let (body, behind) = rest.split_at(size * bits / 8);
+            rest = behind;
+            top_bits(body, bits)
+        };
+        let expand_row = |stream: usize, body: Vec<T>| {
             let mut masks =
                 ExpanderKind::ChaCha20.mask_stream(&bootstrap_seed, u32::try_from(stream).unwrap());
             let mut row: Vec<Vec<T>> = (0..k).map(|_| stream_words(&mut masks, size)).collect();
-            row.push(body.to_vec());
+            row.push(body);
             row
         };
         let ggsws = (0..n)
             .map(|i| {
                 (0..rows)
-                    .map(|r| expand_row(i * rows + r, bodies.next().unwrap()))
+                    .map(|r| expand_row(i * rows + r, next_body(r)))
                     .collect()
             })
             .collect();
 
-        let bodies: Vec<u32> = words(key_switch);
+        let bodies: Vec<u32> = words(rest);
         assert_eq!(bodies.len(), big * parameters.key_switch().level_count.0);
         let mut masks = ExpanderKind::ChaCha20.mask_stream(&key_switch_seed, 0);
         let key_switch = bodies

@@ -76,11 +76,7 @@ fn check(isa: Isa, n: usize, k: usize, block_size: u32, pbs: (u32, usize), steps
     };
     let parameters = set.validate().unwrap();
     let shape = PbsParameters::from(&parameters);
-    let each = fft_variance(
-        FftErrorModel::Measured,
-        &shape.bootstrapping_key(),
-        shape.pbs,
-    );
+    let each = fft_variance(FftErrorModel::Measured, &shape.fresh(), shape.pbs);
     let predicted = 2.0 * f64::from(block_size) * each.0;
     let ratio = measured_variance(isa, &parameters, steps) / predicted;
     println!(

@@ -3,7 +3,8 @@
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::random::NoiseDistribution;
 use tfhe_sbc_oracle::blind_rotation::{
-    FftErrorModel, GgswGadgets, blind_rotation_fft_variance, blind_rotation_variance,
+    FftErrorModel, GgswGadgets, GgswNoise, KeyRounding, blind_rotation_fft_variance,
+    blind_rotation_variance,
 };
 use tfhe_sbc_oracle::noise::{
     Gadget, GlweNoise, KeySwitchNoise, ModulusSwitch, Variance, centred_modulus_switch_variance,
@@ -123,18 +124,21 @@ fn sum<const TERMS: usize>(terms: [(StepPrediction, f64); TERMS]) -> StepPredict
 /// decomposition is multiplied by the ones of both keys, and the error of the transform by those
 /// of the GLWE key.
 fn rotated(pbs: &PbsParameters, key: &Samples) -> StepPrediction {
-    let of = |bsk: &GlweNoise, gadgets: GgswGadgets| {
+    let of = |bsk: &GgswNoise, gadgets: GgswGadgets| {
         blind_rotation_variance(pbs.blind_rotation, pbs.small_key, bsk, gadgets).0
     };
     let bsk = pbs.bootstrapping_key();
-    let noiseless = GlweNoise {
-        variance: Variance::ZERO,
-        ..bsk
+    let noiseless = GgswNoise {
+        fresh: GlweNoise {
+            variance: Variance::ZERO,
+            ..bsk.fresh
+        },
+        rounding: KeyRounding::ZERO,
     };
     let cut_off = of(&noiseless, pbs.pbs);
     // The decomposition of the body keeps all bits.
     let exact_body = Gadget {
-        base_log: bsk.torus_log2,
+        base_log: bsk.fresh.torus_log2,
         level: 1,
     };
     let of_mask = of(
@@ -150,7 +154,7 @@ fn rotated(pbs: &PbsParameters, key: &Samples) -> StepPrediction {
         pbs.blind_rotation,
         FftErrorModel::Measured,
         pbs.small_key,
-        &bsk,
+        &bsk.fresh,
         pbs.pbs,
     );
     let transform = transform.0 * key.big_weight;
@@ -161,7 +165,7 @@ fn rotated(pbs: &PbsParameters, key: &Samples) -> StepPrediction {
         ..=2048 => (0.5, 0.12),
         _ => (0.6, 0.4),
     };
-    let rows = (pbs.small_key.dimension * bsk.extracted_lwe_dimension()) as f64;
+    let rows = (pbs.small_key.dimension * bsk.fresh.extracted_lwe_dimension()) as f64;
     StepPrediction {
         variance: Variance(total),
         slack: (below * transform / total, above * transform / total),

@@ -4,7 +4,6 @@ use tfhe_sbc_core::parameter_sets::key_body_bits;
 use tfhe_sbc_core::parameters::{PARAMETERS_BYTES, ParameterSet, Parameters};
 use tfhe_sbc_core::simd::KEY_SWITCH_TILE_COLUMNS;
 use tfhe_sbc_core::wire::ENVELOPE_BYTES;
-use tfhe_sbc_core::wire::bits::packed_len;
 
 /// The number of rows of a GGSW ciphertext: one for each digit of each component.
 pub(super) fn rows(set: &ParameterSet) -> usize {
@@ -36,12 +35,14 @@ pub fn key_switch_key_bytes(set: &ParameterSet) -> usize {
 /// The bytes of the file of both keys: bodies and seeds.
 pub fn server_key_file_bytes(parameters: &Parameters) -> usize {
     const SEED_BYTES: usize = 16;
-    let bodies = parameters.lwe_dimension().0
-        * rows(parameters.as_set())
-        * parameters.polynomial_size().get();
+    let bits = key_body_bits(parameters);
+    let set = parameters.as_set();
+    let row_bits = set.glwe_dimension.0 * set.pbs.level_count.0 * bits.mask_rows as usize
+        + set.pbs_body.level_count.0 * bits.body_rows as usize;
+    let bodies = parameters.lwe_dimension().0 * parameters.polynomial_size().get() * row_bits / 8;
     ENVELOPE_BYTES
         + PARAMETERS_BYTES
         + 2 * SEED_BYTES
-        + packed_len(bodies, key_body_bits(parameters))
+        + bodies
         + switch_rows(parameters.as_set()) * size_of::<u32>()
 }

@@ -9,7 +9,7 @@ use tfhe_sbc_core::random::NoiseDistribution;
 use tfhe_sbc_core::wire::UploadSize;
 
 use crate::algorithmic_cost::AlgorithmicCost;
-use crate::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
+use crate::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets, KeyRounding};
 use crate::cost::{CostModel, bootstrap_key_bytes, key_switch_key_bytes, server_key_file_bytes};
 use crate::failure::log2_bootstrap_failure;
 use crate::noise::Variance;
@@ -379,7 +379,7 @@ fn scheme(
         glwe_dimension: chain.glwe.glwe_dimension,
         polynomial_size: chain.glwe.polynomial_size,
         glwe_variance: Variance(chain.glwe.noise.variance(request.torus_bits)),
-        key_rounding: Variance::ZERO,
+        key_rounding: KeyRounding::ZERO,
         torus_log2: request.torus_bits,
         small_torus_log2: small_torus_bits(request),
         blind_rotation: BlindRotation::ControlledRotations,

@@ -7,7 +7,8 @@ use std::ops::Range;
 use tfhe_sbc_core::parameters::Decomposition;
 
 use crate::blind_rotation::{
-    BlindRotation, FftErrorModel, GgswGadgets, blind_rotation_fft_variance, blind_rotation_variance,
+    BlindRotation, FftErrorModel, GgswGadgets, GgswNoise, KeyRounding, blind_rotation_fft_variance,
+    blind_rotation_variance,
 };
 use crate::failure::safe_variance;
 use crate::noise::{
@@ -169,12 +170,15 @@ pub(super) fn best_switch(
 /// GLWE key and the block size, but not on the dimension of the small key.
 fn rotations(request: &Request, glwe: &GlweKey, blocks: KeyBlocks) -> Vec<Rotation> {
     let fresh = Variance(glwe.noise.variance(request.torus_bits));
-    let bsk = GlweNoise {
-        secret: glwe_secret(request),
-        glwe_dimension: glwe.glwe_dimension,
-        polynomial_size: glwe.polynomial_size,
-        variance: fresh + key_rounding(request, fresh),
-        torus_log2: request.torus_bits,
+    let bsk = GgswNoise {
+        fresh: GlweNoise {
+            secret: glwe_secret(request),
+            glwe_dimension: glwe.glwe_dimension,
+            polynomial_size: glwe.polynomial_size,
+            variance: fresh,
+            torus_log2: request.torus_bits,
+        },
+        rounding: KeyRounding::same(key_rounding(request, fresh)),
     };
     let (kind, fft) = match request.engine {
         Engine::TfheSbc => (BlindRotation::Blocks, FftErrorModel::Measured),
@@ -188,7 +192,7 @@ fn rotations(request: &Request, glwe: &GlweKey, blocks: KeyBlocks) -> Vec<Rotati
             mask: mask.into(),
             body: body.into(),
         };
-        let transform = blind_rotation_fft_variance(kind, fft, blocks, &bsk, gadgets);
+        let transform = blind_rotation_fft_variance(kind, fft, blocks, &bsk.fresh, gadgets);
         let all = blind_rotation_variance(kind, blocks, &bsk, gadgets) + transform;
         all.0 / blocks.dimension as f64
     };

@@ -145,7 +145,7 @@ const PUBLISHED: [(usize, f64, bool, [f64; 3]); 3] = [
 
 #[test]
 fn published_sets_fail_as_often_as_others_computed() {
-    use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
+    use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets, KeyRounding};
     use tfhe_sbc_oracle::noise::{Gadget, GlweSecret, KeyBlocks};
     use tfhe_sbc_oracle::noise_budget::{NoiseBudget, PbsParameters};
 
@@ -159,7 +159,7 @@ fn published_sets_fail_as_often_as_others_computed() {
             glwe_dimension: 1,
             polynomial_size: 2048,
             glwe_variance: Variance::from_standard_deviation(2.84527e-15),
-            key_rounding: Variance::ZERO,
+            key_rounding: KeyRounding::ZERO,
             torus_log2: 64,
             small_torus_log2: 64,
             blind_rotation: BlindRotation::ControlledRotations,

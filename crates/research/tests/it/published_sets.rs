@@ -1,6 +1,6 @@
 //! The failure probabilities that TFHE-rs publishes beside its parameter sets.
 
-use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets};
+use tfhe_sbc_oracle::blind_rotation::{BlindRotation, FftErrorModel, GgswGadgets, KeyRounding};
 use tfhe_sbc_oracle::failure::{
     DecisionHalfWidth, log2_bootstrap_failure, log2_p_fail, max_noise_level,
 };
@@ -86,7 +86,7 @@ impl BooleanSet {
             glwe_dimension: self.glwe.0,
             polynomial_size: self.glwe.1,
             glwe_variance: Variance::from_standard_deviation(self.glwe.2),
-            key_rounding: Variance::ZERO,
+            key_rounding: KeyRounding::ZERO,
             torus_log2: 32,
             small_torus_log2: 32,
             blind_rotation: BlindRotation::ControlledRotations,

@@ -132,7 +132,7 @@ pub(super) fn svg(answer: &Answer<'_>) -> Result<String, String> {
         sheet.path(vec![(x, TOP), (x, BOTTOM)], RULE, 1)?;
         sheet.text(&size(value), (x, BOTTOM + 16), TICK, ROOMY)?;
     }
-    let unit = if best.scheme.key_rounding.0 > 0.0 || best.set.is_some() {
+    let unit = if best.scheme.key_rounding.mask.0 > 0.0 || best.set.is_some() {
         1e-3
     } else {
         1.0
