@@ -11,8 +11,11 @@ use super::places::Places;
 use super::target::{Build, Compiler};
 use crate::failure::{Failure, output, output_within, read, succeed};
 
-/// The time limit of a counted program.
+/// The time limit of a counted program of a board.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// The time limit of the program of a server, which makes two server keys under QEMU.
+const SERVER_LIMIT: Duration = Duration::from_secs(1800);
 
 /// The figures and digests of a target.
 #[derive(Debug, Default)]
@@ -98,7 +101,7 @@ pub(super) fn build_plugin(places: &Places) -> Result<PathBuf, Failure> {
 
 /// The digests of this machine, on its fastest instruction set.
 pub(super) fn on_host(places: &Places) -> Result<Measured, Failure> {
-    let manifest = manifest(places);
+    let manifest = manifest(places, "count");
     let mut cargo = Compiler::native().cargo(places, "build", "std");
     succeed(
         "firmware/count",
@@ -111,26 +114,47 @@ pub(super) fn on_host(places: &Places) -> Result<Measured, Failure> {
 
 /// Digests and counts of a Linux target.
 pub(super) fn on_linux(places: &Places, build: &Build, plugin: &Path) -> Result<Measured, Failure> {
+    run_on_linux(places, build, plugin, "count", LIMIT)
+}
+
+/// Counts of bootstraps on a Linux target.
+pub(super) fn bootstraps(
+    places: &Places,
+    build: &Build,
+    plugin: &Path,
+) -> Result<Measured, Failure> {
+    run_on_linux(places, build, plugin, "bootstrap", SERVER_LIMIT)
+}
+
+/// Builds the program in this folder of `firmware/`, and runs it under QEMU with the counting plugin.
+fn run_on_linux(
+    places: &Places,
+    build: &Build,
+    plugin: &Path,
+    folder: &str,
+    limit: Duration,
+) -> Result<Measured, Failure> {
     let name = build.target.name;
     let mut cargo = build.cargo(places, "build");
     succeed(
-        &format!("firmware/count for {name}"),
+        &format!("firmware/{folder} for {name}"),
         cargo
             .args(["--release", "--manifest-path"])
-            .arg(manifest(places)),
+            .arg(manifest(places, folder)),
     )?;
     let program = places
         .target
         .join(build.target.triple)
-        .join("release/tfhe-sbc-count");
-    let counts = counts_file(places, name);
+        .join("release")
+        .join(format!("tfhe-sbc-{folder}"));
+    let counts = counts_file(places, &format!("{name}-{folder}"));
     let emulator = build.target.qemu();
     let mut qemu = Command::new(emulator[0]);
     qemu.args(&emulator[1..])
         .arg("-plugin")
         .arg(plugin_argument(plugin, &counts))
         .arg(program);
-    let printed = output_within(LIMIT, &format!("firmware/count on {name}"), &mut qemu)?;
+    let printed = output_within(limit, &format!("firmware/{folder} on {name}"), &mut qemu)?;
     Measured::parse(name, &printed, Some(&read(&counts)?))
 }
 
@@ -279,8 +303,8 @@ pub(super) fn same_bytes(measured: &[Measured]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn manifest(places: &Places) -> PathBuf {
-    places.root.join("firmware/count/Cargo.toml")
+fn manifest(places: &Places, folder: &str) -> PathBuf {
+    places.root.join("firmware").join(folder).join("Cargo.toml")
 }
 
 pub(super) fn counts_file(places: &Places, name: &str) -> PathBuf {
