@@ -96,6 +96,9 @@ pub(crate) fn run(depth: Depth) -> Result<(), Failure> {
         step(name, || {
             eprintln!("cargo {}", arguments.join(" "));
             let mut cargo = cargo(arguments);
+            if depth == Depth::All {
+                cargo.env("TFHE_SBC_LONG_TESTS", "1");
+            }
             succeed(name, cargo.env("RUSTDOCFLAGS", "--deny warnings"))
         })?;
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use proptest::test_runner::Config as ProptestConfig;
 use tfhe_sbc_columns::{Column, Computable, ReadingsMetadata, Server, Table, Value};
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
@@ -17,6 +18,16 @@ use crate::quick_set::QUICK_2_2;
 
 /// A column by its name, offset, scale and bits.
 pub(crate) type Described<'a> = (&'a str, f64, f64, u32);
+
+/// The settings of a property whose cases take seconds: `usual` random cases, or four times as many where `cargo xtask test
+/// --all` runs them, which sets the variable.
+pub(crate) fn repetitions(usual: u32) -> ProptestConfig {
+    let times = match std::env::var_os("TFHE_SBC_LONG_TESTS") {
+        Some(_) => 4,
+        None => 1,
+    };
+    ProptestConfig::with_cases(times * usual)
+}
 
 pub(crate) fn rehearsal() -> Server {
     Server::rehearsal(&MESSAGE_2_CARRY_2.validate().unwrap()).unwrap()

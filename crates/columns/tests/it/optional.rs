@@ -9,7 +9,7 @@ use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
 use tfhe_sbc_upload::declaration::{Declaration, Missing};
 use tfhe_sbc_upload::definition::{Definition, Under, UploadKind};
 
-use crate::common::{Keys, rehearsal, rehearse, upload};
+use crate::common::{Keys, rehearsal, rehearse, repetitions, upload};
 
 /// Readings in rows, as far as they are there.
 type Rows = Vec<Option<f64>>;
@@ -280,7 +280,7 @@ fn rows() -> impl Strategy<Value = (Rows, Rows)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(repetitions(3))]
 
     #[test]
     fn what_is_missing_is_left_out(

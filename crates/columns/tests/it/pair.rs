@@ -8,7 +8,7 @@ use tfhe_sbc_columns::{
 };
 use tfhe_sbc_upload::declaration::Missing;
 
-use crate::common::{Keys, optional_column, rehearsal, rehearse, upload};
+use crate::common::{Keys, optional_column, rehearsal, rehearse, repetitions, upload};
 
 /// Readings of two columns in rows, as far as they are there.
 type Pairs = Vec<(Option<f64>, Option<f64>)>;
@@ -85,7 +85,7 @@ fn numbers(table: &Table) -> [&Number; 2] {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10))]
+    #![proptest_config(repetitions(4))]
 
     #[test]
     fn measures_are_those_of_the_readings(

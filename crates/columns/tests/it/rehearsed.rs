@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tfhe_sbc_columns::{Branch, Decision, Error, Mask, Number, Relation, Value, decide};
 
-use crate::common::{rehearsal, rehearse, table};
+use crate::common::{rehearsal, rehearse, repetitions, table};
 
 /// Temperatures in tenths from -40, and counts from 0 to 7, of the same rows.
 fn rows() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
@@ -25,7 +25,7 @@ fn hundredth(value: f64) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10))]
+    #![proptest_config(repetitions(4))]
 
     #[test]
     fn operators_are_those_of_the_values((a, b) in rows(), limit in -42i32..-25) {

@@ -7,7 +7,7 @@ use tfhe_sbc_columns::{
 };
 use tfhe_sbc_upload::declaration::Missing;
 
-use crate::common::{Keys, optional_column, rehearsal, rehearse, upload};
+use crate::common::{Keys, optional_column, rehearsal, rehearse, repetitions, upload};
 
 /// Readings in rows, as far as they are there.
 type Rows = Vec<Option<f64>>;
@@ -135,7 +135,7 @@ const KINDS: [(Missing, bool, bool); 4] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(repetitions(3))]
 
     #[test]
     fn functions_are_those_of_the_clear_rows(
