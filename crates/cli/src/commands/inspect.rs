@@ -216,7 +216,7 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                     say("body bits kept", u64::from(bits).into());
                     if header.mask_bits != 0 {
                         let bits = u64::from(header.mask_bits);
-                        say("body bits kept in rows of masks", bits.into());
+                        say("body bits in mask rows", bits.into());
                     }
                 }
                 if let Kind::PackingKey = header.kind {
