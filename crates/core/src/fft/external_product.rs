@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 use aligned_vec::{AVec, ConstAlign};
 
 use self::passes::{Digit, forward_from, inverse_to};
-use self::product::Product;
+use self::product::{MAX_BLOCK_SIZE, Product};
 use super::trigonometry::root_of_unity;
 use super::{FftPlan, OwnedFftPlan};
 use crate::dimensions::PolynomialSize;
@@ -69,11 +69,15 @@ impl ExternalProductPlan {
     /// Makes a plan for an instruction set.
     ///
     /// # Panics
-    /// If a number of the shape is 0.
+    /// If a number of the shape is 0, or the block size above 8.
     pub fn new(size: PolynomialSize, shape: ProductShape, isa: Isa) -> Self {
         assert!(
             shape.block_size > 0 && shape.rows > 0 && shape.outputs > 0,
             "an external product of nothing"
+        );
+        assert!(
+            shape.block_size <= MAX_BLOCK_SIZE,
+            "an external product of too many key bits"
         );
         Self {
             fft: OwnedFftPlan::new_with_isa(size, isa),
