@@ -43,32 +43,34 @@ pub(super) fn u64_to_f64(out: &mut [f64], input: &[u64]) {
     }
 }
 
-/// Returns the multiple of `2^-32` nearest to a fraction of the torus.
+/// `ROUNDER` for multiples of `2^-32`, of numbers below 2^19 in magnitude.
+const HIGH_ROUNDER: f64 = ROUNDER / TWO_32;
+/// `ROUNDER` for multiples of `2^-64`, of numbers below 2^-13 in magnitude.
+const LOW_ROUNDER: f64 = HIGH_ROUNDER / TWO_32;
+
+/// Returns the multiple of `2^-32` nearest to a fraction of the torus, mod 1. It must be below 2^64 in magnitude.
 #[inline(always)]
 pub(super) fn turns_to_u32(turns: f64) -> u32 {
-    (fraction(turns) * TWO_32 + ROUNDER).to_bits() as u32
+    (fraction(turns) + HIGH_ROUNDER).to_bits() as u32
 }
 
-/// Returns the multiple of `2^-64` nearest to a fraction of the torus.
+/// Returns the multiple of `2^-64` nearest to a fraction of the torus, mod 1. It must be below 2^64 in magnitude.
 #[inline(always)]
 pub(super) fn turns_to_u64(turns: f64) -> u64 {
-    let high = fraction(turns) * TWO_32;
-    let biased_high = high + ROUNDER;
-    // |low| <= 2^31, and the difference is exact.
-    let low = (high - (biased_high - ROUNDER)) * TWO_32;
-    // The shift drops the bias of the high half.
+    let turns = fraction(turns);
+    let biased_high = turns + HIGH_ROUNDER;
+    // |low| <= 2^-33, and the difference is exact.
+    let low = turns - (biased_high - HIGH_ROUNDER);
+    // The shift drops the bias of the high half, and whole turns.
     (biased_high.to_bits() << 32)
-        .wrapping_add((low + ROUNDER).to_bits())
-        .wrapping_sub(ROUNDER.to_bits())
+        .wrapping_add((low + LOW_ROUNDER).to_bits())
+        .wrapping_sub(LOW_ROUNDER.to_bits())
 }
 
-/// Returns `x` minus an integer, in `[-1/2, 1/2]`: a representative mod 1. The first step
-/// subtracts a multiple of 2^8, so that `ROUNDER` rounds the rest to an integer in the second.
-/// If `x` is too large for the first step, it is an integer, and so is the result.
+/// Returns `x` minus an integer: a representative mod 1. It is in `[-1/2, 1/2]` if `x` is below 2^51 in magnitude.
+/// Above, `x` is a multiple of 1/2, and up to 2^64 the result is one too and below 2^13.
 #[inline(always)]
 fn fraction(x: f64) -> f64 {
-    const COARSE_ROUNDER: f64 = 256.0 * ROUNDER;
-    let x = x - ((x + COARSE_ROUNDER) - COARSE_ROUNDER);
     x - ((x + ROUNDER) - ROUNDER)
 }
 
