@@ -48,13 +48,14 @@ const HIGH_ROUNDER: f64 = ROUNDER / TWO_32;
 /// `ROUNDER` for multiples of `2^-64`, of numbers below 2^-13 in magnitude.
 const LOW_ROUNDER: f64 = HIGH_ROUNDER / TWO_32;
 
-/// Returns the multiple of `2^-32` nearest to a fraction of the torus, mod 1. It must be below 2^64 in magnitude.
+/// Returns the multiple of `2^-32` nearest to a fraction of the torus, mod 1. It must be below 2^51 in magnitude.
 #[inline(always)]
 pub(super) fn turns_to_u32(turns: f64) -> u32 {
     (fraction(turns) + HIGH_ROUNDER).to_bits() as u32
 }
 
-/// Returns the multiple of `2^-64` nearest to a fraction of the torus, mod 1. It must be below 2^64 in magnitude.
+/// Returns the multiple of `2^-64` nearest to a fraction of the torus, mod 1. It must be below 2^51 in magnitude; a larger
+/// double has no bit below 1/2, so that nothing of the torus is left in it.
 #[inline(always)]
 pub(super) fn turns_to_u64(turns: f64) -> u64 {
     let turns = fraction(turns);
@@ -67,8 +68,7 @@ pub(super) fn turns_to_u64(turns: f64) -> u64 {
         .wrapping_sub(LOW_ROUNDER.to_bits())
 }
 
-/// Returns `x` minus an integer: a representative mod 1. It is in `[-1/2, 1/2]` if `x` is below 2^51 in magnitude.
-/// Above, `x` is a multiple of 1/2, and up to 2^64 the result is one too and below 2^13.
+/// Returns `x` minus an integer, in `[-1/2, 1/2]`: a representative mod 1 of a number below 2^51 in magnitude.
 #[inline(always)]
 fn fraction(x: f64) -> f64 {
     x - ((x + ROUNDER) - ROUNDER)

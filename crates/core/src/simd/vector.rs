@@ -113,14 +113,14 @@ pub(crate) trait Simd: Copy {
     fn load_digit_u64(self, input: &[u64], place: DigitPlace) -> Self::F64 {
         self.load_with(input, |x| place.of_u64(x))
     }
-    /// Computes `acc += round(2^32 turns) mod 2^32` for `LANES` numbers below 2^64 in magnitude.
+    /// Computes `acc += round(2^32 turns) mod 2^32` for `LANES` numbers below 2^51 in magnitude.
     #[inline(always)]
     fn add_turns_u32(self, acc: &mut [u32], turns: Self::F64) {
         self.zip_with(acc, turns, |acc, x| {
             acc.wrapping_add(convert::turns_to_u32(x))
         });
     }
-    /// Computes `acc += round(2^64 turns) mod 2^64` for `LANES` numbers below 2^64 in magnitude.
+    /// Computes `acc += round(2^64 turns) mod 2^64` for `LANES` numbers below 2^51 in magnitude.
     #[inline(always)]
     fn add_turns_u64(self, acc: &mut [u64], turns: Self::F64) {
         self.zip_with(acc, turns, |acc, x| {
