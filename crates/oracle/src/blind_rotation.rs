@@ -100,7 +100,7 @@ impl From<KeyBodyBits> for KeyRounding {
 pub struct GgswNoise {
     /// The GLWE ciphertexts that the rows are before their bodies are rounded.
     pub fresh: GlweNoise,
-    /// What the rounding adds.
+    /// The variances that the rounding of their bodies adds.
     pub rounding: KeyRounding,
 }
 
