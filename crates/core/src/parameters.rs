@@ -7,6 +7,7 @@
 
 mod canonical_form;
 mod glwe_secret;
+mod packed_width;
 
 use core::fmt;
 
@@ -22,6 +23,7 @@ use crate::padded_text::PaddedText;
 use crate::random::NoiseDistribution;
 use crate::torus::exp2_neg;
 pub use glwe_secret::GlweSecret;
+pub use packed_width::{PackedWidth, packed_key_switch_variance};
 
 /// The number of bytes of the canonical form of a parameter set.
 pub const PARAMETERS_BYTES: usize = 140;

@@ -8,8 +8,8 @@ use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::simd::{self, Isa};
 
-use crate::bootstrap_key::BootstrapKey;
-use crate::gadget_product::GadgetProductScratch;
+use crate::bootstrap_key::{BootstrapKey, bytes_of};
+use crate::gadget_product::{GadgetProductScratch, Parts};
 use crate::lookup_table::LookupTable;
 
 /// Rotates every table by its exponents: on return `accs` holds, one after the other, the GLWE
@@ -27,7 +27,7 @@ pub(crate) fn blind_rotate_batch<T: ProductTorus>(
     tables: &[&LookupTable<T>],
     exponents: &[u32],
     accs: &mut [T],
-    scratch: &mut GadgetProductScratch,
+    scratch: &mut [GadgetProductScratch; 2],
 ) {
     let size = parameters.polynomial_size().get();
     let dimension = parameters.lwe_dimension().0;
@@ -41,16 +41,29 @@ pub(crate) fn blind_rotate_batch<T: ProductTorus>(
         start(product.isa(), acc, table, exponents[dimension]);
     }
     let block_size = product.shape().block_size;
+    let at_once = product.ciphertexts_at_once();
     let mut blocks = key.blocks().peekable();
     let mut first = 0;
     while let Some(block) = blocks.next() {
-        // Each ciphertext prefetches a part of the next block.
-        let next = blocks.peek().copied().unwrap_or(&[]);
-        let mut parts = next.chunks(next.len().div_ceil(tables.len()).max(1));
-        for (acc, exponents) in accs.chunks_exact_mut(acc_len).zip(each()) {
-            let exponents = &exponents[first..][..block_size];
-            let next = parts.next().unwrap_or(&[]);
-            product.turn_by_block(acc, block, next, exponents, scratch);
+        // Each group of ciphertexts prefetches a part of the next block.
+        let next = blocks.peek().map_or(&[][..], |next| bytes_of(*next));
+        let mut parts = Parts::of(next, tables.len().div_ceil(at_once).max(1));
+        let groups = accs.chunks_mut(at_once * acc_len);
+        let of_groups = exponents.chunks(at_once * (dimension + 1));
+        for (group, exponents) in groups.zip(of_groups) {
+            let of = |ciphertext| &exponents[ciphertext * (dimension + 1) + first..][..block_size];
+            let next = parts.next();
+            match group.split_at_mut(acc_len) {
+                (acc, []) => {
+                    let [scratch, _] = &mut *scratch;
+                    product.turn_by_block([acc], block, next, [of(0)], [scratch]);
+                }
+                (one, other) => {
+                    let exponents = [of(0), of(1)];
+                    let scratch = scratch.each_mut();
+                    product.turn_by_block([one, other], block, next, exponents, scratch);
+                }
+            }
         }
         first += block_size;
     }

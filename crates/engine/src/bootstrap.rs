@@ -355,7 +355,7 @@ impl<'k, T: ProductTorus> Evaluator<'k, T> {
                 tables,
                 &self.switch_modulus(small, tables),
                 &mut accs,
-                &mut key.product().scratch(),
+                &mut std::array::from_fn(|_| key.product().scratch()),
             );
             self.extract_into(outputs, tables, &accs);
         });

@@ -7,10 +7,11 @@
 //! have another base. The rows are ordered by component, and within a component from the least
 //! significant weight up.
 
+use tfhe_sbc_core::fft::external_product::StepKey;
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{KeyBodyBits, key_body_bits};
-use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::parameters::{PackedWidth, Parameters};
 use tfhe_sbc_core::random::{MaskSeed, NoiseSeed};
 use tfhe_sbc_core::simd::Isa;
 
@@ -18,7 +19,7 @@ use crate::filler::filler_words;
 use crate::gadget_product::GadgetProduct;
 use crate::large_buffer::LargeBuffer;
 use crate::seeded_rows::{
-    Precision, Progress, Rows, SeededRows, digit_weight, weighted_key_polynomial,
+    PackedSteps, Precision, Progress, Rows, SeededRows, digit_weight, weighted_key_polynomial,
 };
 
 /// The number of rows of a GGSW ciphertext.
@@ -134,7 +135,13 @@ fn row_plaintext_into<T: ProductTorus>(
 /// products read it.
 pub struct BootstrapKey {
     product: GadgetProduct,
-    fourier: LargeBuffer<f64>,
+    steps: Steps,
+}
+
+/// The keys of all steps.
+enum Steps {
+    Doubles(LargeBuffer<f64>),
+    Packed(PackedSteps),
 }
 
 impl BootstrapKey {
@@ -144,8 +151,11 @@ impl BootstrapKey {
         progress: Progress<'_>,
     ) -> Self {
         let product = GadgetProduct::of_blind_rotation(parameters, Isa::detect());
-        let fourier = seeded.rows.prepare(&product, 1.0, progress);
-        Self { product, fourier }
+        let steps = match width(&product, parameters, seeded.bits) {
+            Some(width) => Steps::Packed(seeded.rows.prepare_packed(&product, width, progress)),
+            None => Steps::Doubles(seeded.rows.prepare(&product, 1.0, progress)),
+        };
+        Self { product, steps }
     }
 
     /// Returns a key that encrypts nothing: every coefficient is a filler word, scaled to about the size of
@@ -154,15 +164,35 @@ impl BootstrapKey {
         let product = GadgetProduct::of_blind_rotation(parameters, Isa::detect());
         let steps = parameters.lwe_dimension().0 / product.shape().block_size;
         let scale = 1.0 / (i64::MAX as f64 * (product.polynomial_size() as f64).sqrt());
-        let mut fourier = LargeBuffer::zeroed(steps * product.key_len());
-        let values = fourier.iter_mut().zip(filler_words());
-        values.for_each(|(value, word)| *value = word as f64 * scale);
-        Self { product, fourier }
+        let steps = match width(&product, parameters, key_body_bits(parameters)) {
+            Some(width) => {
+                let step_len = product.key_len() * width.bytes();
+                let mut integers = LargeBuffer::zeroed(steps * step_len);
+                let words = filler_words().flat_map(i64::to_le_bytes);
+                let bytes = integers.iter_mut().zip(words);
+                bytes.for_each(|(byte, word)| *byte = word);
+                Steps::Packed(PackedSteps {
+                    width,
+                    integers,
+                    units: vec![scale; steps],
+                })
+            }
+            None => {
+                let mut doubles = LargeBuffer::zeroed(steps * product.key_len());
+                let values = doubles.iter_mut().zip(filler_words());
+                values.for_each(|(value, word)| *value = word as f64 * scale);
+                Steps::Doubles(doubles)
+            }
+        };
+        Self { product, steps }
     }
 
     /// The number of bytes in memory.
     pub fn byte_count(&self) -> usize {
-        size_of_val(&*self.fourier)
+        match &self.steps {
+            Steps::Doubles(doubles) => size_of_val(&**doubles),
+            Steps::Packed(packed) => packed.integers.len() + size_of_val(&*packed.units),
+        }
     }
 
     pub(crate) fn product(&self) -> &GadgetProduct {
@@ -170,7 +200,35 @@ impl BootstrapKey {
     }
 
     /// The keys of all blocks, in the order of the coefficients of the small key.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = &[f64]> {
-        self.fourier.chunks_exact(self.product.key_len())
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = StepKey<'_>> {
+        let step_len = self.product.key_len();
+        let steps = match &self.steps {
+            Steps::Doubles(doubles) => doubles.len() / step_len,
+            Steps::Packed(packed) => packed.units.len(),
+        };
+        (0..steps).map(move |step| match &self.steps {
+            Steps::Doubles(doubles) => StepKey::Doubles(&doubles[step * step_len..][..step_len]),
+            Steps::Packed(packed) => StepKey::Packed(packed.step(step)),
+        })
+    }
+}
+
+/// The bytes of a key in memory, to prefetch.
+pub(crate) fn bytes_of(key: StepKey<'_>) -> &[u8] {
+    match key {
+        StepKey::Doubles(doubles) => bytemuck::cast_slice(doubles),
+        StepKey::Packed(packed) => packed.bytes,
+    }
+}
+
+/// The width of the coefficients of a packed key; `None` if the key is to consist of doubles.
+fn width(
+    product: &GadgetProduct,
+    parameters: &Parameters,
+    bits: KeyBodyBits,
+) -> Option<PackedWidth> {
+    match product.reads_packed_keys() {
+        true => parameters.packed_key_width(bits),
+        false => None,
     }
 }

@@ -4,7 +4,7 @@
 //! rotation by a block of key bits is built; with those of a switch key it is a GLWE key switch.
 
 use tfhe_sbc_core::dimensions::PolynomialSize;
-use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape};
+use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape, StepKey};
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::packing::PackingParameters;
 use tfhe_sbc_core::parameters::{Decomposition, MAX_GLWE_DIMENSION, MAX_ROWS, Parameters};
@@ -160,31 +160,49 @@ impl GadgetProduct {
         self.plan.place_key_polynomial(key, place, scratch);
     }
 
-    /// Computes `acc += Σ_j (X^exponents[j] - 1) · (GGSW_j ⊡ acc)`. This multiplies `acc` by the
+    /// Whether the keys of a blind rotation may be packed.
+    pub(crate) fn reads_packed_keys(&self) -> bool {
+        self.plan.reads_packed_keys()
+    }
+
+    /// The number of ciphertexts, 1 or 2, that [`turn_by_block`](Self::turn_by_block) is fastest with.
+    pub(crate) fn ciphertexts_at_once(&self) -> usize {
+        self.plan.ciphertexts_at_once()
+    }
+
+    /// Computes `acc += Σ_j (X^exponents[j] - 1) · (GGSW_j ⊡ acc)` for each of `C` ciphertexts. This multiplies `acc` by the
     /// power of `X` that belongs to the set bit of the block, or only renews its noise if no bit
     /// is set. The exponents are mod 2N. Meanwhile `next_key`, which may be empty, is prefetched.
     ///
+    /// The results are the same, bit for bit, for any number of ciphertexts.
+    ///
     /// # Panics
     /// If a length does not fit.
-    pub fn turn_by_block<T: ProductTorus>(
+    pub fn turn_by_block<T: ProductTorus, const C: usize>(
         &self,
-        acc: &mut [T],
-        key: &[f64],
-        next_key: &[f64],
-        exponents: &[u32],
-        scratch: &mut GadgetProductScratch,
+        accs: [&mut [T]; C],
+        key: StepKey<'_>,
+        next_key: &[u8],
+        exponents: [&[u32]; C],
+        scratch: [&mut GadgetProductScratch; C],
     ) {
         let size = self.polynomial_size();
-        assert_eq!(acc.len(), self.plan.shape().outputs * size);
-        let GadgetProductScratch { digits, sums } = scratch;
         let [while_down, while_up] = self.share_out(next_key);
-        let mut while_down = Parts::of(while_down, self.digits.len());
-        let mut buffers = digits.chunks_exact_mut(size);
-        for (component, polynomial) in acc.chunks_exact(size).enumerate() {
-            self.take_digits(component, polynomial, &mut buffers, &mut while_down);
+        let mut while_down = Parts::of(while_down, C * self.digits.len());
+        let mut rows = [NO_ROWS; C];
+        let mut sums: [&mut [f64]; C] = std::array::from_fn(|_| &mut [][..]);
+        for (((acc, scratch), rows), sums) in accs.iter().zip(scratch).zip(&mut rows).zip(&mut sums)
+        {
+            assert_eq!(acc.len(), self.plan.shape().outputs * size);
+            let mut buffers = scratch.digits.chunks_exact_mut(size);
+            for (component, polynomial) in acc.chunks_exact(size).enumerate() {
+                self.take_digits(component, polynomial, &mut buffers, &mut while_down);
+            }
+            *rows = gathered(scratch.digits.chunks_exact(size));
+            *sums = &mut scratch.sums;
         }
-        let rows = digits.chunks_exact(size);
-        self.add_rows(acc, 0, rows, (key, while_up), Some(exponents), sums);
+        let rows = rows.each_ref();
+        self.add_rows(accs, 0, rows, (key, while_up), Some(exponents), sums);
     }
 
     /// Computes `(0, …, 0, body) + Σ digit · row` in place, the digits being those of the masks.
@@ -202,7 +220,9 @@ impl GadgetProduct {
         }
         let mask_len = glwe.len() - size;
         glwe[..mask_len].fill(T::ZERO);
-        self.add_rows(glwe, 0, digits.chunks_exact(size), (key, &[]), None, sums);
+        let rows = gathered(digits.chunks_exact(size));
+        let key = (StepKey::Doubles(key), &[][..]);
+        self.add_rows([glwe], 0, [&rows], key, None, [sums]);
     }
 
     /// Adds `Σ digit · row` to the ciphertext `acc`, the digits being those of `polynomials`, one for each
@@ -220,7 +240,9 @@ impl GadgetProduct {
         for (component, polynomial) in polynomials.chunks_exact(size).enumerate() {
             self.take_digits(component, polynomial, &mut buffers, &mut Parts::of(&[], 1));
         }
-        self.add_rows(acc, 0, digits.chunks_exact(size), (key, &[]), None, sums);
+        let rows = gathered(digits.chunks_exact(size));
+        let key = (StepKey::Doubles(key), &[][..]);
+        self.add_rows([acc], 0, [&rows], key, None, [sums]);
     }
 
     /// The number of components that are decomposed.
@@ -235,10 +257,10 @@ impl GadgetProduct {
         self.digits_of(component).count()
     }
 
-    /// The range of the key of a step that belongs to `outputs` components from `first` on.
-    pub(crate) fn key_range(&self, first: usize, outputs: usize) -> std::ops::Range<usize> {
-        let len = self.plan.output_key_len();
-        first * len..(first + outputs) * len
+    /// The part of the bytes of a step's key that belongs to `outputs` components from `first` on. No bytes have no parts.
+    pub(crate) fn part_of<'k>(&self, key: &'k [u8], first: usize, outputs: usize) -> &'k [u8] {
+        let each = key.len() / self.plan.shape().outputs;
+        &key[first * each..(first + outputs) * each]
     }
 
     fn digits_of(&self, component: usize) -> impl Iterator<Item = DigitPlace> {
@@ -264,7 +286,7 @@ impl GadgetProduct {
     /// Splits the next key into the part to prefetch during the forward transforms and the part to
     /// prefetch afterwards, in proportion to the times of both. The products of a row and an
     /// output take about a sixth of the time of a transform.
-    pub(crate) fn share_out<'k>(&self, next_key: &'k [f64]) -> [&'k [f64]; 2] {
+    pub(crate) fn share_out<'k>(&self, next_key: &'k [u8]) -> [&'k [u8]; 2] {
         let ProductShape {
             block_size,
             rows,
@@ -276,23 +298,19 @@ impl GadgetProduct {
         [down, rest]
     }
 
-    /// Adds the products of all rows to the components of `acc`, the first of which is component
-    /// `first` of the ciphertext. `rows` are the transformed digits of all components, and `sums`
-    /// is scratch memory of as many polynomials as `acc` has.
-    pub(crate) fn add_rows<'d, T: ProductTorus>(
+    /// Adds the products of all rows to the components of each of `accs`, the first of which is component
+    /// `first` of the ciphertext. `rows` are the transformed digits of all its components, and `sums`
+    /// is scratch memory of as many polynomials as the accumulator has.
+    pub(crate) fn add_rows<T: ProductTorus, const C: usize>(
         &self,
-        acc: &mut [T],
+        accs: [&mut [T]; C],
         first: usize,
-        rows: impl Iterator<Item = &'d [f64]>,
-        (key, next_key): (&[f64], &[f64]),
-        exponents: Option<&[u32]>,
-        sums: &mut [f64],
+        rows: [&Gathered<'_>; C],
+        (key, next_key): (StepKey<'_>, &[u8]),
+        exponents: Option<[&[u32]; C]>,
+        mut sums: [&mut [f64]; C],
     ) {
-        let mut all = [&[][..]; MAX_ROWS];
-        for (place, row) in all.iter_mut().zip(rows) {
-            *place = row;
-        }
-        let rows = &all[..self.digits.len()];
+        let rows = rows.map(|rows| &rows[..self.digits.len()]);
         let ProductShape {
             block_size,
             rows: row_count,
@@ -301,31 +319,49 @@ impl GadgetProduct {
         let products = block_size * row_count * outputs;
         let while_products = next_key.len() * products / (products + 6 * outputs);
         let (while_products, while_up) = next_key.split_at(while_products);
+        let all_sums = sums.each_mut().map(|sums| &mut **sums);
         self.plan
-            .multiply(sums, first, rows, key, exponents, while_products);
+            .multiply(all_sums, first, rows, key, exponents, while_products);
         let size = self.polynomial_size();
-        let mut while_up = Parts::of(while_up, acc.len() / size);
-        for (component, sum) in acc.chunks_exact_mut(size).zip(sums.chunks_exact_mut(size)) {
-            self.plan.inverse_add(component, sum, while_up.next());
+        let components = accs.iter().map(|acc| acc.len() / size).sum();
+        let mut while_up = Parts::of(while_up, components);
+        for (acc, sums) in accs.into_iter().zip(sums) {
+            for (component, sum) in acc.chunks_exact_mut(size).zip(sums.chunks_exact_mut(size)) {
+                self.plan.inverse_add(component, sum, while_up.next());
+            }
         }
     }
 }
 
+/// The transformed digits of all components of a ciphertext; the places behind the last digit are empty.
+pub(crate) type Gathered<'d> = [&'d [f64]; MAX_ROWS];
+
+const NO_ROWS: Gathered<'_> = [&[]; MAX_ROWS];
+
+/// Gathers digits, at most [`MAX_ROWS`] polynomials.
+pub(crate) fn gathered<'d>(digits: impl Iterator<Item = &'d [f64]>) -> Gathered<'d> {
+    let mut all = NO_ROWS;
+    for (place, digit) in all.iter_mut().zip(digits) {
+        *place = digit;
+    }
+    all
+}
+
 /// A slice that is handed out in a number of parts of about equal length.
 pub(crate) struct Parts<'k> {
-    rest: &'k [f64],
+    rest: &'k [u8],
     each: usize,
 }
 
 impl<'k> Parts<'k> {
-    pub(crate) fn of(all: &'k [f64], count: usize) -> Self {
+    pub(crate) fn of(all: &'k [u8], count: usize) -> Self {
         Self {
             rest: all,
             each: all.len().div_ceil(count),
         }
     }
 
-    pub(crate) fn next(&mut self) -> &'k [f64] {
+    pub(crate) fn next(&mut self) -> &'k [u8] {
         let (part, rest) = self.rest.split_at(self.each.min(self.rest.len()));
         self.rest = rest;
         part

@@ -72,7 +72,31 @@ pub struct KeySwitchKey {
     input: LweDimension,
     output: LweDimension,
     decomposition: Decomposition,
-    tiles: LargeBuffer<[u32; TILE]>,
+    tiles: Tiles,
+}
+
+/// The rows of all tiles, tile by tile.
+enum Tiles {
+    /// Rows whose columns keep all bits.
+    Whole(LargeBuffer<[u32; TILE]>),
+    /// Rows whose columns keep 24 bits.
+    Packed(LargeBuffer<[u32; simd::KEY_SWITCH_PACKED_WORDS]>),
+}
+
+impl Tiles {
+    fn zeroed(parameters: &Parameters, isa: Isa, rows: usize) -> Self {
+        match isa.reads_packed_keys() && parameters.packed_key_switch_variance() > 0.0 {
+            true => Self::Packed(LargeBuffer::zeroed(rows)),
+            false => Self::Whole(LargeBuffer::zeroed(rows)),
+        }
+    }
+
+    fn set(&mut self, row: usize, columns: &[u32; TILE]) {
+        match self {
+            Self::Whole(rows) => rows[row] = *columns,
+            Self::Packed(rows) => rows[row] = simd::key_switch_packed_row(columns),
+        }
+    }
 }
 
 impl KeySwitchKey {
@@ -80,18 +104,19 @@ impl KeySwitchKey {
         let output = parameters.lwe_dimension();
         let rows = SeededKeySwitchKey::row_count(parameters);
         let tile_count = (output.0 + 1).div_ceil(TILE);
-        let mut tiles = LargeBuffer::zeroed(rows * tile_count);
+        let isa = Isa::detect();
+        let mut tiles = Tiles::zeroed(parameters, isa, rows * tile_count);
         let mut mask_stream = ExpanderKind::ChaCha20.mask_stream(&seeded.mask_seed, 0);
         let mut row = vec![0u32; tile_count * TILE];
         for (r, &body) in seeded.bodies.iter().enumerate() {
             random::fill_uniform(&mut mask_stream, &mut row[..output.0]);
             row[output.0] = body;
             for (t, columns) in row.as_chunks::<TILE>().0.iter().enumerate() {
-                tiles[t * rows + r] = *columns;
+                tiles.set(t * rows + r, columns);
             }
         }
         Self {
-            isa: Isa::detect(),
+            isa,
             input: parameters.big_lwe_dimension(),
             output,
             decomposition: parameters.key_switch(),
@@ -104,11 +129,16 @@ impl KeySwitchKey {
         let output = parameters.lwe_dimension();
         let tile_count = (output.0 + 1).div_ceil(TILE);
         let row_count = SeededKeySwitchKey::row_count(parameters) * tile_count;
-        let mut tiles = LargeBuffer::<[u32; TILE]>::zeroed(row_count);
-        let scalars = tiles.as_flattened_mut().iter_mut().zip(filler_words());
+        let isa = Isa::detect();
+        let mut tiles = Tiles::zeroed(parameters, isa, row_count);
+        let scalars = match &mut tiles {
+            Tiles::Whole(rows) => rows.as_flattened_mut(),
+            Tiles::Packed(rows) => rows.as_flattened_mut(),
+        };
+        let scalars = scalars.iter_mut().zip(filler_words());
         scalars.for_each(|(scalar, word)| *scalar = word as u32);
         Self {
-            isa: Isa::detect(),
+            isa,
             input: parameters.big_lwe_dimension(),
             output,
             decomposition: parameters.key_switch(),
@@ -118,7 +148,10 @@ impl KeySwitchKey {
 
     /// The number of bytes in memory.
     pub fn byte_count(&self) -> usize {
-        size_of_val(&*self.tiles)
+        match &self.tiles {
+            Tiles::Whole(rows) => size_of_val(&**rows),
+            Tiles::Packed(rows) => size_of_val(&**rows),
+        }
     }
 
     fn row_count(&self) -> usize {
@@ -137,11 +170,14 @@ impl KeySwitchKey {
         let digits: Vec<Vec<i32>> = inputs.par_iter().map(|lwe| self.digits(lwe)).collect();
         let digits: Vec<&[i32]> = digits.iter().map(Vec::as_slice).collect();
 
-        let columns: Vec<Vec<[u32; TILE]>> = self
-            .tiles
-            .par_chunks_exact(rows)
-            .map(|tile| self.tile_sums(tile, &digits))
-            .collect();
+        let columns: Vec<Vec<[u32; TILE]>> = match &self.tiles {
+            Tiles::Whole(tiles) => tile_sums(tiles, rows, &digits, |sums, rows, digits| {
+                simd::key_switch_tile(self.isa, sums, rows, digits);
+            }),
+            Tiles::Packed(tiles) => tile_sums(tiles, rows, &digits, |sums, rows, digits| {
+                simd::key_switch_packed_tile(self.isa, sums, rows, digits);
+            }),
+        };
         for (c, (out, lwe)) in outputs.chunks_exact_mut(out_len).zip(inputs).enumerate() {
             for (out, sums) in out.chunks_mut(TILE).zip(&columns) {
                 out.copy_from_slice(&sums[c][..out.len()]);
@@ -149,22 +185,6 @@ impl KeySwitchKey {
             let body = lwe[self.input.0].round_to_bits(u32::BITS) as u32;
             out[self.output.0] = out[self.output.0].wrapping_add(body);
         }
-    }
-
-    /// The sums `-Σ digit · row` of the columns of one tile, for every ciphertext.
-    fn tile_sums(&self, tile: &[[u32; TILE]], digits: &[&[i32]]) -> Vec<[u32; TILE]> {
-        let mut sums = vec![[0u32; TILE]; digits.len()];
-        for (block, rows) in tile.chunks(ROWS_AT_A_TIME).enumerate() {
-            let start = block * ROWS_AT_A_TIME;
-            for (sums, digits) in sums.chunks_mut(LANES).zip(digits.chunks(LANES)) {
-                let mut lanes = [&[][..]; LANES];
-                for (lane, digits) in lanes.iter_mut().zip(digits) {
-                    *lane = &digits[start..start + rows.len()];
-                }
-                simd::key_switch_tile(self.isa, sums, rows, &lanes[..digits.len()]);
-            }
-        }
-        sums
     }
 
     /// The signed digits of every mask scalar, the most significant first.
@@ -190,4 +210,29 @@ impl KeySwitchKey {
         }
         digits
     }
+}
+
+/// The sums `-Σ digit · row` of the columns of every tile, for every ciphertext. A tile has `rows` rows, and
+/// `add(sums, some_rows, digits)` adds those of some rows for at most [`LANES`] ciphertexts.
+fn tile_sums<R: Sync>(
+    tiles: &[R],
+    rows: usize,
+    digits: &[&[i32]],
+    add: impl Fn(&mut [[u32; TILE]], &[R], &[&[i32]]) + Sync,
+) -> Vec<Vec<[u32; TILE]>> {
+    let of_tile = |tile: &[R]| {
+        let mut sums = vec![[0u32; TILE]; digits.len()];
+        for (block, rows) in tile.chunks(ROWS_AT_A_TIME).enumerate() {
+            let start = block * ROWS_AT_A_TIME;
+            for (sums, digits) in sums.chunks_mut(LANES).zip(digits.chunks(LANES)) {
+                let mut lanes = [&[][..]; LANES];
+                for (lane, digits) in lanes.iter_mut().zip(digits) {
+                    *lane = &digits[start..start + rows.len()];
+                }
+                add(sums, rows, &lanes[..digits.len()]);
+            }
+        }
+        sums
+    };
+    tiles.par_chunks_exact(rows).map(of_tile).collect()
 }

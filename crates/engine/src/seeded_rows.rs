@@ -3,16 +3,16 @@
 
 use rayon::prelude::*;
 use tfhe_sbc_core::dimensions::PolynomialSize;
-use tfhe_sbc_core::fft::external_product::ProductShape;
+use tfhe_sbc_core::fft::external_product::{PackedKey, ProductShape, pack_key};
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::ProductTorus;
-use tfhe_sbc_core::parameters::Parameters;
+use tfhe_sbc_core::parameters::{PackedWidth, Parameters};
 use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseDistribution, NoiseSeed};
 use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len, unpack_top_bits};
 use tfhe_sbc_core::wire::{Header, WireError};
 use zeroize::Zeroizing;
 
-use crate::cache_aligned::cache_aligned;
+use crate::cache_aligned::{CacheAligned, cache_aligned};
 use crate::gadget_product::GadgetProduct;
 use crate::large_buffer::LargeBuffer;
 
@@ -143,43 +143,90 @@ impl<T: ProductTorus> SeededRows<T> {
         sign: f64,
         progress: Progress<'_>,
     ) -> LargeBuffer<f64> {
-        let ProductShape {
-            block_size,
-            rows,
-            outputs,
-        } = product.shape();
-        let size = product.polynomial_size();
-        let step_rows = block_size * rows;
-        let steps = self.bodies.len().div_ceil(step_rows * size);
-        let mut fourier = LargeBuffer::zeroed(steps * product.key_len());
+        let mut fourier = LargeBuffer::zeroed(self.steps(product).len() * product.key_len());
         fourier
             .par_chunks_mut(product.key_len())
-            .zip(self.bodies.par_chunks(step_rows * size))
+            .zip(self.steps(product))
             .enumerate()
             .for_each_init(
-                || {
-                    (
-                        vec![T::ZERO; (outputs - 1) * size],
-                        cache_aligned(0.0, size),
-                    )
-                },
-                |(mask, scratch), (step, (key, bodies))| {
-                    for (r, body) in bodies.chunks_exact(size).enumerate() {
-                        let stream = (step * step_rows + r) as u32;
-                        random::fill_uniform(
-                            &mut ExpanderKind::ChaCha20.mask_stream(&self.mask_seed, stream),
-                            mask,
-                        );
-                        let polynomials = mask.chunks_exact(size).chain([body]);
-                        for (output, polynomial) in polynomials.enumerate() {
-                            let place = (r / rows, r % rows, output);
-                            product.place_key_polynomial(key, place, polynomial, sign, scratch);
-                        }
-                    }
-                    progress(block_size as u64);
+                || StepScratch::of(product),
+                |scratch, (step, (key, bodies))| {
+                    self.prepare_step(product, sign, (step, bodies), key, scratch);
+                    progress(product.shape().block_size as u64);
                 },
             );
         fourier
+    }
+
+    /// Does the same as [`prepare`](Self::prepare) with a sign of 1, and rounds the transforms to integers of `width`.
+    pub(crate) fn prepare_packed(
+        &self,
+        product: &GadgetProduct,
+        width: PackedWidth,
+        progress: Progress<'_>,
+    ) -> PackedSteps {
+        let step_len = product.key_len() * width.bytes();
+        let steps = self.steps(product).len();
+        let mut packed = PackedSteps {
+            width,
+            integers: LargeBuffer::zeroed(steps * step_len),
+            units: vec![0.0; steps],
+        };
+        packed
+            .integers
+            .par_chunks_mut(step_len)
+            .zip(&mut packed.units)
+            .zip(self.steps(product))
+            .enumerate()
+            .for_each_init(
+                || {
+                    let key = cache_aligned(0.0, product.key_len());
+                    (key, StepScratch::of(product))
+                },
+                |(key, scratch), (step, ((integers, unit), bodies))| {
+                    key.fill(0.0);
+                    self.prepare_step(product, 1.0, (step, bodies), key, scratch);
+                    *unit = pack_key(width, key, integers);
+                    progress(product.shape().block_size as u64);
+                },
+            );
+        packed
+    }
+
+    /// The bodies of the rows of each step. The last step may have fewer rows than the others.
+    fn steps(&self, product: &GadgetProduct) -> rayon::slice::Chunks<'_, T> {
+        let ProductShape {
+            block_size, rows, ..
+        } = product.shape();
+        self.bodies
+            .par_chunks(block_size * rows * product.polynomial_size())
+    }
+
+    /// Writes the transforms of the rows of one step, whose bodies are `bodies`, to `key`.
+    fn prepare_step(
+        &self,
+        product: &GadgetProduct,
+        sign: f64,
+        (step, bodies): (usize, &[T]),
+        key: &mut [f64],
+        StepScratch { mask, polynomial }: &mut StepScratch<T>,
+    ) {
+        let ProductShape {
+            block_size, rows, ..
+        } = product.shape();
+        let size = product.polynomial_size();
+        for (r, body) in bodies.chunks_exact(size).enumerate() {
+            let stream = (step * block_size * rows + r) as u32;
+            random::fill_uniform(
+                &mut ExpanderKind::ChaCha20.mask_stream(&self.mask_seed, stream),
+                mask,
+            );
+            let polynomials = mask.chunks_exact(size).chain([body]);
+            for (output, coefficients) in polynomials.enumerate() {
+                let place = (r / rows, r % rows, output);
+                product.place_key_polynomial(key, place, coefficients, sign, polynomial);
+            }
+        }
     }
 
     /// Appends the kept bits of the bodies, packed.
@@ -214,6 +261,43 @@ impl<T: ProductTorus> SeededRows<T> {
             mask_seed,
             precision,
             bodies,
+        }
+    }
+}
+
+/// The scratch memory for the transforms of a step.
+struct StepScratch<T> {
+    mask: Vec<T>,
+    polynomial: CacheAligned<f64>,
+}
+
+impl<T: ProductTorus> StepScratch<T> {
+    fn of(product: &GadgetProduct) -> Self {
+        let size = product.polynomial_size();
+        Self {
+            mask: vec![T::ZERO; (product.shape().outputs - 1) * size],
+            polynomial: cache_aligned(0.0, size),
+        }
+    }
+}
+
+/// The transforms of the rows of all steps, as integers.
+pub(crate) struct PackedSteps {
+    pub(crate) width: PackedWidth,
+    /// The integers, step by step.
+    pub(crate) integers: LargeBuffer<u8>,
+    /// The unit of each step.
+    pub(crate) units: Vec<f64>,
+}
+
+impl PackedSteps {
+    /// The key of a step.
+    pub(crate) fn step(&self, step: usize) -> PackedKey<'_> {
+        let step_len = self.integers.len() / self.units.len();
+        PackedKey {
+            width: self.width,
+            bytes: &self.integers[step * step_len..][..step_len],
+            unit: self.units[step],
         }
     }
 }

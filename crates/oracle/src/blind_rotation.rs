@@ -6,6 +6,7 @@
 //! [`blind_rotation_variance`].
 
 use tfhe_sbc_core::parameter_sets::KeyBodyBits;
+use tfhe_sbc_core::parameters::Parameters;
 
 use crate::noise::{
     Gadget, GlweNoise, KeyBlocks, Variance, exp2, squared_step, truncation_variance,
@@ -64,7 +65,7 @@ impl GgswGadgets {
     }
 }
 
-/// The variances that the rounding of the bodies of GGSW ciphertexts adds to their errors.
+/// The variances that the rounding of GGSW ciphertexts, on the wire and in memory, adds to their errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeyRounding {
     /// In the rows that meet digits of the k mask polynomials.
@@ -91,6 +92,22 @@ impl From<KeyBodyBits> for KeyRounding {
         Self {
             mask: truncation_variance(bits.mask_rows),
             body: truncation_variance(bits.body_rows),
+        }
+    }
+}
+
+impl KeyRounding {
+    /// The rounding of a key of a set: that of its bodies to `bits` bits, and that of its
+    /// [coefficients in memory](Parameters::packed_key_width), whether this processor rounds them or not.
+    pub fn of(parameters: &Parameters, bits: KeyBodyBits) -> Self {
+        let bodies = Self::from(bits);
+        let (secret, k) = (parameters.glwe_secret(), parameters.glwe_dimension());
+        let in_memory = parameters.packed_key_width(bits).map_or(0.0, |width| {
+            width.rounding_variance(secret, k, parameters.polynomial_size())
+        });
+        Self {
+            mask: bodies.mask + Variance(in_memory),
+            body: bodies.body + Variance(in_memory),
         }
     }
 }
@@ -174,7 +191,8 @@ pub enum FftErrorModel {
     /// between the engine's external product and an exact product of the same uniform GGSW rows
     /// and input at q = 2^64, for each N from 2^8 to 2^14 (6 to 8000 products, AVX-512), k from 1
     /// to 5 and l from 1 to 3. It is within 7% of every measurement, also with AVX2; portable
-    /// code, which does not fuse, is 5 to 8% above it. Measured in units of `l (k+1) N (1 + kN/2)
+    /// code, which does not fuse, is 5 to 8% above it. The factors of blocks of 2 or 3 bits, which these products do not
+    /// have, add 10 to 28%. Measured in units of `l (k+1) N (1 + kN/2)
     /// · 2^22 B²`, N = 256 to 16384: 0.0728, 0.0773, 0.0905, 0.0981, 0.1038, 0.1236, 0.1409.
     ///
     /// These are means over the coefficients of a product. A bootstrap reads coefficient 0, where

@@ -25,6 +25,8 @@ pub struct PbsParameters {
     pub shared_coefficients: usize,
     /// Variance of fresh ciphertexts under the small LWE key, the key-switching key's.
     pub lwe_variance: Variance,
+    /// Variance that the rounding of the key-switching key in memory adds.
+    pub key_switch_rounding: Variance,
     /// The GLWE key.
     pub glwe_secret: GlweSecret,
     /// Number k of mask polynomials.
@@ -33,7 +35,7 @@ pub struct PbsParameters {
     pub polynomial_size: usize,
     /// Variance of fresh GLWE ciphertexts, the bootstrapping key's and the inputs'.
     pub glwe_variance: Variance,
-    /// The rounding of the bodies of the bootstrapping key.
+    /// The rounding of the bootstrapping key.
     pub key_rounding: KeyRounding,
     /// log2 of the modulus of GLWE ciphertexts and of LWE ciphertexts under the big key.
     pub torus_log2: u32,
@@ -61,11 +63,12 @@ impl From<&Parameters> for PbsParameters {
             },
             shared_coefficients: 0,
             lwe_variance: Variance(set.lwe_noise().variance(SMALL_TORUS_LOG2)),
+            key_switch_rounding: Variance(set.packed_key_switch_variance()),
             glwe_secret: set.glwe_secret(),
             glwe_dimension: set.glwe_dimension().0,
             polynomial_size: set.polynomial_size().get(),
             glwe_variance: Variance(set.glwe_noise().variance(set.torus_bits())),
-            key_rounding: key_body_bits(set).into(),
+            key_rounding: KeyRounding::of(set, key_body_bits(set)),
             torus_log2: set.torus_bits(),
             small_torus_log2: SMALL_TORUS_LOG2,
             blind_rotation: BlindRotation::Blocks,
@@ -111,7 +114,7 @@ impl PbsParameters {
             shared: self.shared_coefficients,
             input_torus_log2: self.torus_log2,
             output_torus_log2: self.small_torus_log2,
-            key_variance: self.lwe_variance,
+            key_variance: self.lwe_variance + self.key_switch_rounding,
             gadget: Gadget {
                 base_log: self.ks_base_log,
                 level: self.ks_level,
@@ -261,6 +264,7 @@ mod tests {
             shared_coefficients: 0,
             glwe_secret: GlweSecret::Binary,
             lwe_variance: Variance::from_standard_deviation(2.046151696979124e-6),
+            key_switch_rounding: Variance::ZERO,
             glwe_dimension: 1,
             polynomial_size: 2048,
             glwe_variance: Variance::from_standard_deviation(2.845267479601915e-15),

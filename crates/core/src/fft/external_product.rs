@@ -16,6 +16,7 @@
 
 mod passes;
 mod product;
+mod step_key;
 
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -26,6 +27,7 @@ use aligned_vec::{AVec, ConstAlign};
 
 use self::passes::{Digit, forward_from, inverse_to};
 use self::product::{MAX_BLOCK_SIZE, Product};
+pub use self::step_key::{PackedKey, StepKey, pack_key};
 use super::trigonometry::root_of_unity;
 use super::{FftPlan, OwnedFftPlan};
 use crate::dimensions::PolynomialSize;
@@ -42,6 +44,14 @@ pub struct ProductShape {
     pub rows: usize,
     /// The number of components of a GLWE ciphertext.
     pub outputs: usize,
+}
+
+impl ProductShape {
+    /// Whether there are no more digits than sums, so that it takes no more products to multiply the digits by the factors of
+    /// the key bits.
+    fn few_rows(self) -> bool {
+        self.rows <= self.outputs
+    }
 }
 
 /// The transform, the tables of monomials and the order of keys for external products of one
@@ -102,6 +112,19 @@ impl ExternalProductPlan {
         dispatch!(self.fft.isa(), |simd| outputs_at_once_of(simd))
     }
 
+    /// The number of ciphertexts, 1 or 2, for which [`multiply`](Self::multiply) reads the key once.
+    pub fn ciphertexts_at_once(&self) -> usize {
+        match self.reads_packed_keys() {
+            true => 2,
+            false => 1,
+        }
+    }
+
+    /// Whether [`multiply`](Self::multiply) reads packed keys.
+    pub fn reads_packed_keys(&self) -> bool {
+        self.shape.few_rows() && self.fft.isa().reads_packed_keys()
+    }
+
     /// Returns the number of doubles of the key of one step: all polynomials of all rows of
     /// `block_size` GGSW ciphertexts, output by output.
     pub fn key_len(&self) -> usize {
@@ -160,7 +183,7 @@ impl ExternalProductPlan {
         out: &mut [f64],
         input: &[T],
         place: DigitPlace,
-        next_key: &[f64],
+        next_key: &[u8],
     ) {
         let plan = self.fft.plan();
         assert_eq!(input.len(), out.len());
@@ -175,36 +198,49 @@ impl ExternalProductPlan {
         });
     }
 
-    /// Computes `sums = Σ_j (X^(exponents[j]) - 1) · Σ_r digits[r] · key[j][r]`, for as many
-    /// outputs from `first_output` on as `sums` has room for. If `exponents` is `None`, for blocks of
+    /// Computes `sums = Σ_j (X^(exponents[j]) - 1) · Σ_r digits[r] · key[j][r]` for each of `C` ciphertexts, for as many
+    /// outputs from `first_output` on as its sums have room for. If `exponents` is `None`, for blocks of
     /// one bit, there are no factors. Prefetches `next_key`, which may be empty.
     ///
+    /// The sums of a ciphertext are the same, bit for bit, with others and without.
+    ///
     /// # Panics
-    /// If a length does not fit the shape.
-    pub fn multiply(
+    /// If a length does not fit the shape, there are more ciphertexts than [`ciphertexts_at_once`](Self::ciphertexts_at_once),
+    /// or the key is packed but [not read](Self::reads_packed_keys), or without factors, which its unit belongs to.
+    pub fn multiply<const C: usize>(
         &self,
-        sums: &mut [f64],
+        sums: [&mut [f64]; C],
         first_output: usize,
-        digits: &[&[f64]],
-        key: &[f64],
-        exponents: Option<&[u32]>,
-        next_key: &[f64],
+        digits: [&[&[f64]]; C],
+        key: StepKey<'_>,
+        exponents: Option<[&[u32]; C]>,
+        next_key: &[u8],
     ) {
         let shape = self.shape;
         let size = self.fft.polynomial_size().get();
-        assert!(
-            sums.len().is_multiple_of(size) && first_output + sums.len() / size <= shape.outputs
-        );
-        assert_eq!(digits.len(), shape.rows);
-        assert!(digits.iter().all(|digit| digit.len() == size));
+        assert!(C <= self.ciphertexts_at_once());
+        let outputs = sums.first().map_or(0, |sums| sums.len()) / size;
+        assert!(first_output + outputs <= shape.outputs);
+        assert!(sums.iter().all(|sums| sums.len() == outputs * size));
+        for digits in digits {
+            assert_eq!(digits.len(), shape.rows);
+            assert!(digits.iter().all(|digit| digit.len() == size));
+        }
         assert_eq!(key.len(), self.key_len());
-        assert_eq!(exponents.map_or(1, <[u32]>::len), shape.block_size);
+        let packed = exponents.is_some() && self.reads_packed_keys();
+        assert!(packed || matches!(key, StepKey::Doubles(_)));
+        let exponents_or_none = exponents.unwrap_or([&[0]; C]);
+        assert!(
+            exponents_or_none
+                .iter()
+                .all(|exponents| exponents.len() == shape.block_size)
+        );
         let job = Product {
             shape,
             monomials: &self.monomials,
             digits,
             key,
-            exponents: exponents.unwrap_or(&[0]),
+            exponents: exponents_or_none,
             next_key,
         };
         dispatch!(self.fft.isa(), |simd| match exponents {
@@ -218,7 +254,7 @@ impl ExternalProductPlan {
     ///
     /// # Panics
     /// If a slice has not N elements.
-    pub fn inverse_add<T: Torus>(&self, acc: &mut [T], sum: &mut [f64], next_key: &[f64]) {
+    pub fn inverse_add<T: Torus>(&self, acc: &mut [T], sum: &mut [f64], next_key: &[u8]) {
         let plan = self.fft.plan();
         assert_eq!(acc.len(), sum.len());
         plan.check(sum);

@@ -28,6 +28,15 @@ impl<V: Copy> Complex<V> {
             im: simd.mul_add(self.im, z.re, simd.mul(self.re, z.im)),
         }
     }
+
+    /// Adds `a * b`.
+    #[inline(always)]
+    pub(super) fn add_product<S: Simd<F64 = V>>(&mut self, simd: S, a: Self, b: Self) {
+        self.re = simd.mul_add(a.re, b.re, self.re);
+        self.im = simd.mul_add(a.re, b.im, self.im);
+        self.re = simd.neg_mul_add(a.im, b.im, self.re);
+        self.im = simd.mul_add(a.im, b.re, self.im);
+    }
 }
 
 /// Goes down log2(n) levels on n points: 2, 4 or 8.

@@ -6,8 +6,8 @@
 
 use super::Simd;
 
-/// The number of doubles of a cache line.
-const LINE: usize = 8;
+/// The number of bytes of a cache line.
+const LINE: usize = 64;
 
 /// A prefetcher that is informed of progress.
 pub(crate) trait Ahead {
@@ -23,14 +23,14 @@ impl Ahead for () {
 
 /// A slice to be prefetched over a number of vectors.
 pub(crate) struct Lines<'a> {
-    rest: &'a [f64],
+    rest: &'a [u8],
     lines_a_vector: usize,
 }
 
 impl<'a> Lines<'a> {
     /// Prefetches all of `data` by the time that `vectors` vectors have been computed.
     #[inline(always)]
-    pub(crate) fn over(data: &'a [f64], vectors: usize) -> Self {
+    pub(crate) fn over(data: &'a [u8], vectors: usize) -> Self {
         Self {
             rest: data,
             lines_a_vector: data.len().div_ceil(LINE * vectors.max(1)),
@@ -41,8 +41,8 @@ impl<'a> Lines<'a> {
 impl Ahead for Lines<'_> {
     #[inline(always)]
     fn after<S: Simd>(&mut self, simd: S, vectors: usize) {
-        let doubles = (LINE * self.lines_a_vector * vectors).min(self.rest.len());
-        let (now, rest) = self.rest.split_at(doubles);
+        let bytes = (LINE * self.lines_a_vector * vectors).min(self.rest.len());
+        let (now, rest) = self.rest.split_at(bytes);
         for line in now.as_chunks::<LINE>().0 {
             simd.prefetch(line);
         }

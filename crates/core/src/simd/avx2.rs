@@ -7,7 +7,7 @@ use super::convert::ROUNDER;
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::TorusSlice;
 use super::unpack::EIGHT;
-use super::{Cube, KEY_SWITCH_TILE_COLUMNS, Simd, align_spills};
+use super::{Cube, Simd, align_spills, packed_key};
 use crate::torus::Torus;
 
 /// Proof that the processor has AVX2, BMI2 and FMA: a value exists only after detection.
@@ -132,11 +132,13 @@ impl Simd for Avx2 {
     const MAX_RADIX_LOG: u32 = 2;
     const KEY_SWITCH_VECTORS: usize = 2;
     const PRODUCT_OUTPUTS: usize = 2;
+    const TURNS_DIGITS: bool = false;
 
     type F64 = __m256d;
     type Chunk = [f64; 4];
     type U32 = __m256i;
     type ChunkU32 = [u32; 8];
+    type PackedPlaces = ();
 
     #[inline(always)]
     fn chunks(data: &[f64]) -> &[Self::Chunk] {
@@ -147,17 +149,23 @@ impl Simd for Avx2 {
         data.as_chunks_mut().0
     }
     #[inline(always)]
-    fn chunks_u32(data: &[u32; KEY_SWITCH_TILE_COLUMNS]) -> &[Self::ChunkU32] {
+    fn chunks_u32(data: &[u32]) -> &[Self::ChunkU32] {
         data.as_chunks().0
     }
     #[inline(always)]
-    fn chunks_u32_mut(data: &mut [u32; KEY_SWITCH_TILE_COLUMNS]) -> &mut [Self::ChunkU32] {
+    fn chunks_u32_mut(data: &mut [u32]) -> &mut [Self::ChunkU32] {
         data.as_chunks_mut().0
     }
 
     #[inline(always)]
     fn splat(self, value: f64) -> Self::F64 {
         proved!(_mm256_set1_pd(value))
+    }
+    #[inline(always)]
+    fn packed_places<const BYTES: usize>(self) {}
+    #[inline(always)]
+    fn load_packed_pair<const BYTES: usize>(self, (): (), pair: &[u8]) -> [Self::F64; 2] {
+        packed_key::load_pair::<_, BYTES>(self, pair)
     }
     #[inline(always)]
     fn load(self, chunk: &Self::Chunk) -> Self::F64 {
@@ -168,7 +176,7 @@ impl Simd for Avx2 {
         proved!(_mm256_storeu_pd(chunk.as_mut_ptr(), value));
     }
     #[inline(always)]
-    fn prefetch(self, line: &[f64; 8]) {
+    fn prefetch(self, line: &[u8; 64]) {
         proved!(_mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()));
     }
     #[inline(always)]
@@ -219,6 +227,18 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32) {
         proved!(_mm256_storeu_si256(chunk.as_mut_ptr().cast(), value));
+    }
+    #[inline(always)]
+    fn join_low_bytes(self, words: [Self::U32; 3]) -> Self::U32 {
+        proved!({
+            let top = _mm256_slli_epi32::<24>(words[0]);
+            let next = _mm256_and_si256(
+                _mm256_slli_epi32::<16>(words[1]),
+                _mm256_set1_epi32(0xff_0000),
+            );
+            let low = _mm256_and_si256(_mm256_slli_epi32::<8>(words[2]), _mm256_set1_epi32(0xff00));
+            _mm256_or_si256(_mm256_or_si256(top, next), low)
+        })
     }
     #[inline(always)]
     fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32 {

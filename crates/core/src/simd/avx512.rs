@@ -8,7 +8,7 @@ use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::{TorusSlice, TorusSliceMut};
 use super::unpack::EIGHT;
-use super::{KEY_SWITCH_TILE_COLUMNS, Simd, align_spills, convert};
+use super::{Simd, align_spills, convert};
 use crate::torus::{Torus, exp2_neg};
 
 /// Proof that the processor has AVX-512 F, DQ, VL and BW, AVX2, BMI2 and FMA: a value
@@ -26,7 +26,26 @@ macro_rules! proved {
     }};
 }
 
+/// Returns `c - a * b`. It is in assembly, because the compiler negates a factor that several products have in common: two
+/// instructions and two registers more in the products of an external product, whose sums then have no room.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn neg_mul_add(a: __m512d, b: __m512d, mut c: __m512d) -> __m512d {
+    // SAFETY: arithmetic on registers.
+    unsafe {
+        core::arch::asm!(
+            "vfnmadd231pd {c}, {a}, {b}",
+            c = inout(zmm_reg) c,
+            a = in(zmm_reg) a,
+            b = in(zmm_reg) b,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    c
+}
+
 mod cube;
+mod packed_key;
 mod unpack;
 
 impl Avx512 {
@@ -141,11 +160,13 @@ impl Simd for Avx512 {
     const MAX_RADIX_LOG: u32 = 3;
     const KEY_SWITCH_VECTORS: usize = 4;
     const PRODUCT_OUTPUTS: usize = 4;
+    const TURNS_DIGITS: bool = true;
 
     type F64 = __m512d;
     type Chunk = [f64; 8];
     type U32 = __m512i;
     type ChunkU32 = [u32; 16];
+    type PackedPlaces = packed_key::Places;
 
     #[inline(always)]
     fn chunks(data: &[f64]) -> &[Self::Chunk] {
@@ -156,11 +177,11 @@ impl Simd for Avx512 {
         data.as_chunks_mut().0
     }
     #[inline(always)]
-    fn chunks_u32(data: &[u32; KEY_SWITCH_TILE_COLUMNS]) -> &[Self::ChunkU32] {
+    fn chunks_u32(data: &[u32]) -> &[Self::ChunkU32] {
         data.as_chunks().0
     }
     #[inline(always)]
-    fn chunks_u32_mut(data: &mut [u32; KEY_SWITCH_TILE_COLUMNS]) -> &mut [Self::ChunkU32] {
+    fn chunks_u32_mut(data: &mut [u32]) -> &mut [Self::ChunkU32] {
         data.as_chunks_mut().0
     }
 
@@ -173,11 +194,23 @@ impl Simd for Avx512 {
         proved!(_mm512_loadu_pd(chunk.as_ptr()))
     }
     #[inline(always)]
+    fn packed_places<const BYTES: usize>(self) -> Self::PackedPlaces {
+        self.places_of::<BYTES>()
+    }
+    #[inline(always)]
+    fn load_packed_pair<const BYTES: usize>(
+        self,
+        places: Self::PackedPlaces,
+        pair: &[u8],
+    ) -> [Self::F64; 2] {
+        self.load_pair::<BYTES>(places, pair)
+    }
+    #[inline(always)]
     fn store(self, chunk: &mut Self::Chunk, value: Self::F64) {
         proved!(_mm512_storeu_pd(chunk.as_mut_ptr(), value));
     }
     #[inline(always)]
-    fn prefetch(self, line: &[f64; 8]) {
+    fn prefetch(self, line: &[u8; 64]) {
         proved!(_mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()));
     }
     #[inline(always)]
@@ -202,7 +235,7 @@ impl Simd for Avx512 {
     }
     #[inline(always)]
     fn neg_mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64 {
-        proved!(_mm512_fnmadd_pd(a, b, c))
+        proved!(neg_mul_add(a, b, c))
     }
     #[inline(always)]
     fn transpose(self, rows: &mut [Self::F64]) {
@@ -236,6 +269,19 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32) {
         proved!(_mm512_storeu_si512(chunk.as_mut_ptr().cast(), value));
+    }
+    #[inline(always)]
+    fn join_low_bytes(self, words: [Self::U32; 3]) -> Self::U32 {
+        // Bitwise `mask ? x : y`, the mask being the first operand.
+        const SELECT: i32 = 0xca;
+        proved!({
+            let (upper, middle) = (_mm512_set1_epi32(0xff_0000), _mm512_set1_epi32(0xff00));
+            let top = _mm512_slli_epi32::<24>(words[0]);
+            let next = _mm512_slli_epi32::<16>(words[1]);
+            let low = _mm512_slli_epi32::<8>(words[2]);
+            let top = _mm512_ternarylogic_epi32::<SELECT>(upper, next, top);
+            _mm512_ternarylogic_epi32::<SELECT>(middle, low, top)
+        })
     }
     #[inline(always)]
     fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32 {

@@ -42,6 +42,7 @@ mod key_switch;
 mod neon;
 mod ntt;
 mod pack;
+mod packed_key;
 mod portable;
 mod rows;
 mod torus_slice;
@@ -73,10 +74,10 @@ pub(crate) use rows::{Rows, RowsRef};
 pub(crate) use torus_slice::as_bytes_mut;
 #[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
 pub(crate) use torus_slice::{TorusSlice, TorusSliceMut};
-pub use vector::KEY_SWITCH_TILE_COLUMNS;
 pub(crate) use vector::Simd;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use vector::{Cube, align_spills};
+pub use vector::{KEY_SWITCH_PACKED_WORDS, KEY_SWITCH_TILE_COLUMNS};
 
 /// The largest number of ciphertexts that [`key_switch_tile`] processes at once.
 pub const KEY_SWITCH_TILE_CIPHERTEXTS: usize = 4;
@@ -328,15 +329,46 @@ pub fn key_switch_tile(
     key_tile: &[[u32; KEY_SWITCH_TILE_COLUMNS]],
     digits: &[&[i32]],
 ) {
+    check_tile(acc.len(), key_tile.len(), digits);
+    dispatch!(isa, |simd| key_switch::tile(simd, acc, key_tile, digits));
+}
+
+/// Rounds the columns of a row of a tile to a step of 2^8, at most half a step away, so that four of them have room in three
+/// words: the fourth consists of the lowest bytes of three words, and these have the multiple of 2^8 that brings them next
+/// to theirs.
+pub fn key_switch_packed_row(
+    columns: &[u32; KEY_SWITCH_TILE_COLUMNS],
+) -> [u32; KEY_SWITCH_PACKED_WORDS] {
+    key_switch::packed_row(columns)
+}
+
+/// Does the same as [`key_switch_tile`] with rows of [`key_switch_packed_row`].
+///
+/// # Panics
+///
+/// As [`key_switch_tile`].
+pub fn key_switch_packed_tile(
+    isa: Isa,
+    acc: &mut [[u32; KEY_SWITCH_TILE_COLUMNS]],
+    key_tile: &[[u32; KEY_SWITCH_PACKED_WORDS]],
+    digits: &[&[i32]],
+) {
+    check_tile(acc.len(), key_tile.len(), digits);
+    dispatch!(isa, |simd| key_switch::packed_tile(
+        simd, acc, key_tile, digits
+    ));
+}
+
+#[track_caller]
+fn check_tile(ciphertexts: usize, rows: usize, digits: &[&[i32]]) {
     assert!(
-        acc.len() <= KEY_SWITCH_TILE_CIPHERTEXTS,
+        ciphertexts <= KEY_SWITCH_TILE_CIPHERTEXTS,
         "more than {KEY_SWITCH_TILE_CIPHERTEXTS} ciphertexts"
     );
-    check_equal(acc.len(), &[digits.len()]);
+    check_equal(ciphertexts, &[digits.len()]);
     for row in digits {
-        check_equal(key_tile.len(), &[row.len()]);
+        check_equal(rows, &[row.len()]);
     }
-    dispatch!(isa, |simd| key_switch::tile(simd, acc, key_tile, digits));
 }
 
 /// Overwrites `out` with the ChaCha20 blocks of `state` (RFC 8439, section 2.3), from

@@ -8,7 +8,7 @@ use core::arch::aarch64::*;
 
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::TorusSlice;
-use super::{KEY_SWITCH_TILE_COLUMNS, Simd};
+use super::{Simd, packed_key};
 use crate::torus::{Torus, exp2_neg};
 
 /// Calls intrinsics; the `Neon` value that the method was called on proves that they are available.
@@ -164,11 +164,13 @@ impl Simd for Neon {
     const MAX_RADIX_LOG: u32 = 2;
     const KEY_SWITCH_VECTORS: usize = 4;
     const PRODUCT_OUTPUTS: usize = 4;
+    const TURNS_DIGITS: bool = false;
 
     type F64 = Pair;
     type Chunk = [f64; 4];
     type U32 = uint32x4_t;
     type ChunkU32 = [u32; 4];
+    type PackedPlaces = ();
 
     #[inline(always)]
     fn chunks(data: &[f64]) -> &[Self::Chunk] {
@@ -179,17 +181,23 @@ impl Simd for Neon {
         data.as_chunks_mut().0
     }
     #[inline(always)]
-    fn chunks_u32(data: &[u32; KEY_SWITCH_TILE_COLUMNS]) -> &[Self::ChunkU32] {
+    fn chunks_u32(data: &[u32]) -> &[Self::ChunkU32] {
         data.as_chunks().0
     }
     #[inline(always)]
-    fn chunks_u32_mut(data: &mut [u32; KEY_SWITCH_TILE_COLUMNS]) -> &mut [Self::ChunkU32] {
+    fn chunks_u32_mut(data: &mut [u32]) -> &mut [Self::ChunkU32] {
         data.as_chunks_mut().0
     }
 
     #[inline(always)]
     fn splat(self, value: f64) -> Self::F64 {
         proved!([vdupq_n_f64(value); 2])
+    }
+    #[inline(always)]
+    fn packed_places<const BYTES: usize>(self) {}
+    #[inline(always)]
+    fn load_packed_pair<const BYTES: usize>(self, (): (), pair: &[u8]) -> [Self::F64; 2] {
+        packed_key::load_pair::<_, BYTES>(self, pair)
     }
     #[inline(always)]
     fn load(self, chunk: &Self::Chunk) -> Self::F64 {
@@ -205,7 +213,7 @@ impl Simd for Neon {
         });
     }
     #[inline(always)]
-    fn prefetch(self, line: &[f64; 8]) {
+    fn prefetch(self, line: &[u8; 64]) {
         // SAFETY: a hint, which changes nothing.
         unsafe {
             core::arch::asm!(
@@ -264,6 +272,15 @@ impl Simd for Neon {
     #[inline(always)]
     fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32) {
         proved!(vst1q_u32(chunk.as_mut_ptr(), value));
+    }
+    #[inline(always)]
+    fn join_low_bytes(self, words: [Self::U32; 3]) -> Self::U32 {
+        proved!({
+            let top = vshlq_n_u32::<24>(words[0]);
+            let next = vandq_u32(vshlq_n_u32::<16>(words[1]), vdupq_n_u32(0xff_0000));
+            let low = vandq_u32(vshlq_n_u32::<8>(words[2]), vdupq_n_u32(0xff00));
+            vorrq_u32(vorrq_u32(top, next), low)
+        })
     }
     #[inline(always)]
     fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32 {

@@ -1,7 +1,8 @@
 //! The kernels in plain Rust: short arrays, which the compiler keeps in the
 //! vector registers of the target's baseline (SSE2, NEON) where it has any.
 
-use super::{KEY_SWITCH_TILE_COLUMNS, Simd};
+use super::key_switch::join_low_bytes;
+use super::{Simd, packed_key};
 
 const LANES: usize = 4;
 const LANES_U32: usize = 8;
@@ -16,11 +17,13 @@ impl Simd for Portable {
     const MAX_RADIX_LOG: u32 = 2;
     const KEY_SWITCH_VECTORS: usize = 2;
     const PRODUCT_OUTPUTS: usize = 2;
+    const TURNS_DIGITS: bool = false;
 
     type F64 = [f64; LANES];
     type Chunk = [f64; LANES];
     type U32 = [u32; LANES_U32];
     type ChunkU32 = [u32; LANES_U32];
+    type PackedPlaces = ();
 
     #[inline(always)]
     fn chunks(data: &[f64]) -> &[Self::Chunk] {
@@ -31,17 +34,23 @@ impl Simd for Portable {
         data.as_chunks_mut().0
     }
     #[inline(always)]
-    fn chunks_u32(data: &[u32; KEY_SWITCH_TILE_COLUMNS]) -> &[Self::ChunkU32] {
+    fn chunks_u32(data: &[u32]) -> &[Self::ChunkU32] {
         data.as_chunks().0
     }
     #[inline(always)]
-    fn chunks_u32_mut(data: &mut [u32; KEY_SWITCH_TILE_COLUMNS]) -> &mut [Self::ChunkU32] {
+    fn chunks_u32_mut(data: &mut [u32]) -> &mut [Self::ChunkU32] {
         data.as_chunks_mut().0
     }
 
     #[inline(always)]
     fn splat(self, value: f64) -> Self::F64 {
         [value; LANES]
+    }
+    #[inline(always)]
+    fn packed_places<const BYTES: usize>(self) {}
+    #[inline(always)]
+    fn load_packed_pair<const BYTES: usize>(self, (): (), pair: &[u8]) -> [Self::F64; 2] {
+        packed_key::load_pair::<_, BYTES>(self, pair)
     }
     #[inline(always)]
     fn load(self, chunk: &Self::Chunk) -> Self::F64 {
@@ -102,6 +111,13 @@ impl Simd for Portable {
     #[inline(always)]
     fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32) {
         *chunk = value;
+    }
+    #[inline(always)]
+    fn join_low_bytes(self, words: [Self::U32; 3]) -> Self::U32 {
+        core::array::from_fn(
+            #[inline(always)]
+            |lane| join_low_bytes(words.map(|words| words[lane])),
+        )
     }
     #[inline(always)]
     fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, mut c: Self::U32) -> Self::U32 {

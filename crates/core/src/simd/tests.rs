@@ -292,7 +292,32 @@ proptest! {
             key_switch_tile(isa, &mut acc, &key, &digits);
             prop_assert_eq!(&acc, &expected, "{}", isa.name());
         }
+
+        let packed: Vec<_> = key.iter().map(key_switch_packed_row).collect();
+        let read: Vec<_> = packed.iter().map(columns_of_packed).collect();
+        for (read, exact) in read.iter().flatten().zip(key.iter().flatten()) {
+            let error = read.wrapping_sub(*exact) as i32;
+            prop_assert!(error.abs() <= 1 << 7, "{}", error);
+        }
+        let mut expected = start.clone();
+        key_switch_tile(Isa::Portable, &mut expected, &read, &digits);
+        for isa in Isa::available() {
+            let mut acc = start.clone();
+            key_switch_packed_tile(isa, &mut acc, &packed, &digits);
+            prop_assert_eq!(&acc, &expected, "{}", isa.name());
+        }
     }
+}
+
+/// The columns of a packed row, byte by byte.
+fn columns_of_packed(row: &[u32; KEY_SWITCH_PACKED_WORDS]) -> [u32; 64] {
+    core::array::from_fn(|column| match column.checked_sub(48) {
+        None => row[column],
+        Some(i) => {
+            let byte = |part: usize| row[16 * part + i] as u8;
+            u32::from_le_bytes([0, byte(2), byte(1), byte(0)])
+        }
+    })
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -14,6 +14,10 @@ use crate::torus::Torus;
 /// The number of output columns of one tile of a key-switching key.
 pub const KEY_SWITCH_TILE_COLUMNS: usize = 64;
 
+/// The number of words of a row of a tile whose columns keep 24 bits; see
+/// [`key_switch_packed_row`](super::key_switch_packed_row).
+pub const KEY_SWITCH_PACKED_WORDS: usize = KEY_SWITCH_TILE_COLUMNS * 3 / 4;
+
 /// An instruction set, as a value that proves that the processor has it.
 ///
 /// Implementations are `#[inline(always)]` throughout: a method has the
@@ -31,34 +35,48 @@ pub(crate) trait Simd: Copy {
     const KEY_SWITCH_VECTORS: usize;
     /// The number of outputs of an external product whose sums stay in registers: 1 to 4.
     const PRODUCT_OUTPUTS: usize;
+    /// Whether an external product multiplies digits by the factors of its key bits, which leaves room in the registers for the
+    /// sums of two ciphertexts, and reads packed keys.
+    const TURNS_DIGITS: bool;
 
     /// A vector of doubles.
     type F64: Copy;
     /// `[f64; LANES]`.
-    type Chunk: Copy + Default + AsRef<[f64]> + AsMut<[f64]>;
+    type Chunk: Copy + Default + AsRef<[f64]> + AsMut<[f64]> + 'static;
     /// A vector of `u32`.
     type U32: Copy;
     /// An array of `u32` as long as a vector of them.
     type ChunkU32;
+    /// The places of the integers of a packed key.
+    type PackedPlaces: Copy;
 
     /// Returns the whole chunks of a slice.
     fn chunks(data: &[f64]) -> &[Self::Chunk];
     /// Returns the whole chunks of a slice.
     fn chunks_mut(data: &mut [f64]) -> &mut [Self::Chunk];
-    /// Returns the chunks of a row of a key-switch tile.
-    fn chunks_u32(data: &[u32; KEY_SWITCH_TILE_COLUMNS]) -> &[Self::ChunkU32];
-    /// Returns the chunks of a row of a key-switch tile.
-    fn chunks_u32_mut(data: &mut [u32; KEY_SWITCH_TILE_COLUMNS]) -> &mut [Self::ChunkU32];
+    /// Returns the whole chunks of a slice.
+    fn chunks_u32(data: &[u32]) -> &[Self::ChunkU32];
+    /// Returns the whole chunks of a slice.
+    fn chunks_u32_mut(data: &mut [u32]) -> &mut [Self::ChunkU32];
 
     /// Returns the same double in every lane.
     fn splat(self, value: f64) -> Self::F64;
     /// Reads a chunk, of any alignment.
     fn load(self, chunk: &Self::Chunk) -> Self::F64;
+    /// Returns what [`load_packed_pair`](Simd::load_packed_pair) needs for integers of `BYTES` bytes, 6 or 7.
+    fn packed_places<const BYTES: usize>(self) -> Self::PackedPlaces;
+    /// Reads two vectors of integers of `BYTES` bytes, little-endian and in two's complement, as if each was the top of an
+    /// integer of 64 bits whose other bits are 0. `pair` has `2 * LANES * BYTES` bytes.
+    fn load_packed_pair<const BYTES: usize>(
+        self,
+        places: Self::PackedPlaces,
+        pair: &[u8],
+    ) -> [Self::F64; 2];
     /// Writes a chunk, of any alignment.
     fn store(self, chunk: &mut Self::Chunk, value: Self::F64);
     /// Prefetches a cache line. It is only a hint.
     #[inline(always)]
-    fn prefetch(self, _line: &[f64; 8]) {}
+    fn prefetch(self, _line: &[u8; 64]) {}
     /// Returns `a + b`.
     fn add(self, a: Self::F64, b: Self::F64) -> Self::F64;
     /// Returns `a - b`.
@@ -80,6 +98,8 @@ pub(crate) trait Simd: Copy {
     fn load_u32(self, chunk: &Self::ChunkU32) -> Self::U32;
     /// Writes a chunk, of any alignment.
     fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32);
+    /// Returns the integers whose three upper bytes are the lowest bytes of `words`, and whose lowest byte is 0.
+    fn join_low_bytes(self, words: [Self::U32; 3]) -> Self::U32;
     /// Returns `c - a * b mod 2^32`.
     fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32;
 

@@ -11,9 +11,9 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use tfhe_sbc_core::glwe_product::ProductTorus;
 
-use crate::bootstrap_key::BootstrapKey;
+use crate::bootstrap_key::{BootstrapKey, bytes_of};
 use crate::cache_aligned::{CacheAligned, cache_aligned};
-use crate::gadget_product::{GadgetProduct, MAX_OUTPUTS, Parts};
+use crate::gadget_product::{GadgetProduct, MAX_OUTPUTS, Parts, gathered};
 
 /// The buffers for the digits of every component.
 type Digits = Vec<RwLock<CacheAligned<f64>>>;
@@ -65,13 +65,13 @@ fn turn_part<T: ProductTorus>(
     let block_size = product.shape().block_size;
     let _left = meeting.attend();
     let mut sums = cache_aligned(0.0, acc.len());
-    let own = product.key_range(first, acc.len() / size);
     let mut blocks = key.blocks().peekable();
     let mut steps = exponents
         .chunks_exact(block_size)
         .zip(digits.iter().cycle());
     while let (Some(block), Some((exponents, digits))) = (blocks.next(), steps.next()) {
-        let next_key = blocks.peek().map_or(&[][..], |block| &block[own.clone()]);
+        let next_key = blocks.peek().map_or(&[][..], |next| bytes_of(*next));
+        let next_key = product.part_of(next_key, first, acc.len() / size);
         let [while_down, while_up] = product.share_out(next_key);
         let own_digits = acc.chunks_exact(size).enumerate();
         let row_count = own_digits
@@ -95,14 +95,9 @@ fn turn_part<T: ProductTorus>(
             .iter()
             .flatten()
             .flat_map(|digits| digits.chunks_exact(size));
-        product.add_rows(
-            acc,
-            first,
-            rows,
-            (block, while_up),
-            Some(exponents),
-            &mut sums,
-        );
+        let rows = gathered(rows);
+        let (key, exponents) = ((block, while_up), Some([exponents]));
+        product.add_rows([&mut *acc], first, [&rows], key, exponents, [&mut sums]);
     }
 }
 

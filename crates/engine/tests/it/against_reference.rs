@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tfhe_sbc_core::dimensions::PolynomialSize;
-use tfhe_sbc_core::fft::external_product::ProductShape;
+use tfhe_sbc_core::fft::external_product::{ProductShape, StepKey};
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, ParameterSet};
@@ -135,7 +135,8 @@ fn compare_turn<T: ProductTorus>(set: ParameterSet, exponent: u32, bound: f64) {
             .collect();
         let mut expected = uniform::<T>(200, outputs, size);
         let mut acc = expected.concat();
-        product.turn_by_block(&mut acc, &key, &[], &exponents, &mut product.scratch());
+        let (key, scratch) = (StepKey::Doubles(&key), &mut product.scratch());
+        product.turn_by_block([&mut acc[..]], key, &[], [&exponents[..]], [scratch]);
         reference::turn_by_block(&parameters, &mut expected, &ggsws, &exponents);
         for (x, y) in acc.iter().zip(expected.concat()) {
             let error = x.sub(y).to_signed_fraction();

@@ -1,7 +1,7 @@
 //! The error of the floating-point transform in an external product, compared with the oracle's
 //! model, for every instruction set of this processor.
 
-use tfhe_sbc_core::fft::external_product::ProductShape;
+use tfhe_sbc_core::fft::external_product::{ProductShape, StepKey};
 use tfhe_sbc_core::parameters::{Decomposition, ParameterSet, Parameters};
 use tfhe_sbc_core::polynomial::reference_multiply_add;
 use tfhe_sbc_core::random::{AnyExpander, ExpanderKind, MaskSeed, fill_binary, fill_uniform};
@@ -44,7 +44,8 @@ fn measured_variance(isa: Isa, parameters: &Parameters, steps: usize) -> f64 {
             .iter()
             .map(|&x| (x % (2 * n as u64)) as u32)
             .collect();
-        product.turn_by_block(&mut fast, &key, &[], &exponents, &mut scratch);
+        let key = StepKey::Doubles(&key);
+        product.turn_by_block([&mut fast[..]], key, &[], [&exponents[..]], [&mut scratch]);
         reference::turn_by_block(parameters, &mut exact, &ggsws, &exponents);
 
         let errors: Vec<u64> = fast
@@ -83,9 +84,10 @@ fn check(isa: Isa, n: usize, k: usize, block_size: u32, pbs: (u32, usize), steps
         "{} N = {n}, k = {k}, blocks of {block_size}, {pbs:?}: measured/predicted {ratio:.3}",
         isa.name()
     );
-    // The errors of one product are far from independent, so this many tell within 10%.
+    // The errors of one product are far from independent, so this many tell within 10%. The factors of a block round once
+    // more, the turned digits of AVX-512 most with k = 3.
     assert!(
-        (0.8..1.25).contains(&ratio),
+        (0.8..1.35).contains(&ratio),
         "{} {n} {k} {block_size} {pbs:?}: {ratio}",
         isa.name()
     );

@@ -21,13 +21,14 @@ pub(super) fn switch_columns(set: &ParameterSet) -> usize {
     (set.lwe_dimension.0 + 1).next_multiple_of(KEY_SWITCH_TILE_COLUMNS)
 }
 
-/// The bytes of the bootstrapping key in memory: a double for every coefficient.
+/// The bytes of the bootstrapping key in memory, with a double for every coefficient. Where a processor reads
+/// [packed keys](Parameters::packed_key_width), it has a quarter or an eighth less.
 pub fn bootstrap_key_bytes(set: &ParameterSet) -> usize {
     let outputs = set.glwe_dimension.0 + 1;
     set.lwe_dimension.0 * rows(set) * outputs * set.polynomial_size * size_of::<f64>()
 }
 
-/// The bytes of the key-switching key in memory.
+/// The bytes of the key-switching key in memory, with columns that keep all bits.
 pub fn key_switch_key_bytes(set: &ParameterSet) -> usize {
     switch_rows(set) * switch_columns(set) * size_of::<u32>()
 }

@@ -4,7 +4,8 @@
 
 use std::ops::Range;
 
-use tfhe_sbc_core::parameters::Decomposition;
+use tfhe_sbc_core::dimensions::{GlweDimension, LweDimension, PolynomialSize};
+use tfhe_sbc_core::parameters::{Decomposition, PackedWidth, packed_key_switch_variance};
 
 use crate::blind_rotation::{
     BlindRotation, FftErrorModel, GgswGadgets, GgswNoise, KeyRounding, blind_rotation_fft_variance,
@@ -149,6 +150,16 @@ pub(super) fn best_switch(
     };
     let input = (glwe.glwe_dimension * glwe.polynomial_size).checked_sub(shared)?;
     let torus_bits = small_torus_bits(request);
+    let rounding = match (request.engine, request.torus_bits) {
+        (Engine::TfheSbc, 64) => {
+            let KeyBlocks {
+                dimension,
+                block_size,
+            } = key.blocks;
+            packed_key_switch_variance(LweDimension(dimension), block_size, key.variance.0)
+        }
+        _ => 0.0,
+    };
     (1..=(torus_bits / levels as u32).min(16))
         .map(|base_log| {
             let decomposition = Decomposition::new(base_log, levels);
@@ -158,7 +169,7 @@ pub(super) fn best_switch(
                 shared,
                 input_torus_log2: request.torus_bits,
                 output_torus_log2: torus_bits,
-                key_variance: key.variance,
+                key_variance: key.variance + Variance(rounding),
                 gadget: decomposition.into(),
             });
             (decomposition, variance.0)
@@ -178,7 +189,7 @@ fn rotations(request: &Request, glwe: &GlweKey, blocks: KeyBlocks) -> Vec<Rotati
             variance: fresh,
             torus_log2: request.torus_bits,
         },
-        rounding: KeyRounding::same(key_rounding(request, fresh)),
+        rounding: KeyRounding::same(key_rounding(request, glwe, fresh)),
     };
     let (kind, fft) = match request.engine {
         Engine::TfheSbc => (BlindRotation::Blocks, FftErrorModel::Measured),
@@ -231,14 +242,22 @@ fn rotations(request: &Request, glwe: &GlweKey, blocks: KeyBlocks) -> Vec<Rotati
         .collect()
 }
 
-/// The variance that the rounding of the bodies of the bootstrapping key adds to their noise, see
-/// [`Parameters::implied_key_body_bits`](tfhe_sbc_core::parameters::Parameters::implied_key_body_bits).
-pub(super) fn key_rounding(request: &Request, fresh: Variance) -> Variance {
+/// The variance that the rounding of the bootstrapping key adds to its noise: that of the bodies
+/// ([`Parameters::implied_key_body_bits`](tfhe_sbc_core::parameters::Parameters::implied_key_body_bits)), and that of the key
+/// in memory ([`PackedWidth::narrowest`]).
+fn key_rounding(request: &Request, glwe: &GlweKey, fresh: Variance) -> Variance {
     if request.engine != Engine::TfheSbc || request.torus_bits != 64 {
         return Variance::ZERO;
     }
-    (1..request.torus_bits)
+    let of_bodies = (1..request.torus_bits)
         .map(truncation_variance)
         .find(|rounding| rounding.0 <= fresh.0 / 16.0)
-        .unwrap_or(Variance::ZERO)
+        .unwrap_or(Variance::ZERO);
+    let Ok(size) = PolynomialSize::new(glwe.polynomial_size) else {
+        return of_bodies;
+    };
+    let (secret, k) = (glwe_secret(request), GlweDimension(glwe.glwe_dimension));
+    let width = PackedWidth::narrowest(secret, k, size, (fresh + of_bodies).0);
+    let in_memory = width.map_or(0.0, |width| width.rounding_variance(secret, k, size));
+    of_bodies + Variance(in_memory)
 }

@@ -90,7 +90,7 @@ fn keys_have_the_fewest_body_bits() {
             false => 1.01 * exact,
         };
         let allowed = |bits: KeyBodyBits| {
-            let budget = rounded(bits.into());
+            let budget = rounded(KeyRounding::of(&parameters, bits));
             let total = budget.total(
                 BootstrapOrder::KeySwitchFirst,
                 worst_norm_squared(&parameters),
@@ -266,7 +266,8 @@ fn a_key_as_lopsided_as_one_in_a_thousand_still_reaches_the_target() {
     for set in shipped() {
         let prediction = Prediction::new(&set);
         let rows = (set.big_lwe_dimension().0 * set.key_switch().level_count.0) as f64;
-        let constant = rows * set.lwe_noise().variance(32) / 4.0;
+        let of_row = set.lwe_noise().variance(32) + set.packed_key_switch_variance();
+        let constant = rows * of_row / 4.0;
         let rest = Variance(prediction.worst_total.0 - constant);
         let offset = 3.3 * constant.sqrt();
         let failure =

@@ -50,7 +50,7 @@ pub(super) fn forward_from<S: Simd, T>(
     table: &[f64],
     input: &[T],
     digit: &Digit,
-    next_key: &[f64],
+    next_key: &[u8],
 ) where
     Digit: Load<T>,
 {
@@ -96,7 +96,7 @@ pub(super) fn inverse_to<S: Simd, T>(
     data: &mut [f64],
     table: &[f64],
     acc: &mut [T],
-    next_key: &[f64],
+    next_key: &[u8],
 ) where
     Turns: Add<T>,
 {

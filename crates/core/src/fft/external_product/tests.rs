@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::parameters::PackedWidth;
 use crate::torus::Torus;
 
 const N: usize = 256;
@@ -67,7 +68,7 @@ fn check<T: Torus>(isa: Isa, shape: ProductShape, turn: bool, base_log: u32, see
     let exponents: Vec<u32> = (0..block_size)
         .map(|_| words() as u32 % (2 * N as u32))
         .collect();
-    let mut acc: Vec<Vec<T>> = (0..outputs)
+    let acc: Vec<Vec<T>> = (0..outputs)
         .map(|_| (0..N).map(|_| T::from_i64(words() as i64)).collect())
         .collect();
 
@@ -118,17 +119,100 @@ fn check<T: Torus>(isa: Isa, shape: ProductShape, turn: bool, base_log: u32, see
     let mut sums = vec![f64::NAN; outputs * N];
     // In two parts, as two threads would.
     let (first, rest) = sums.split_at_mut(outputs / 2 * N);
-    plan.multiply(rest, outputs / 2, &digits, &key, exponents, &[]);
-    plan.multiply(first, 0, &digits, &key, exponents, &[]);
-    for ((acc, sum), expected) in acc.iter_mut().zip(sums.chunks_exact_mut(N)).zip(&expected) {
+    let doubles = StepKey::Doubles(&key);
+    let factors = exponents.map(|exponents| [exponents]);
+    plan.multiply([rest], outputs / 2, [&digits], doubles, factors, &[]);
+    plan.multiply([first], 0, [&digits], doubles, factors, &[]);
+    check_sums(&plan, &acc, sums, &expected);
+    let Some(exponents) = exponents else {
+        return;
+    };
+    check_beside_another(&plan, &digits, doubles, exponents);
+    if !plan.reads_packed_keys() {
+        return;
+    }
+    for width in PackedWidth::ALL {
+        // The errors are far below one half.
+        let mut bytes = vec![0; key.len() * width.bytes()];
+        let unit = pack_key(width, &key, &mut bytes);
+        let packed = StepKey::Packed(PackedKey {
+            width,
+            bytes: &bytes,
+            unit,
+        });
+        let mut sums = vec![f64::NAN; outputs * N];
+        plan.multiply(
+            [&mut sums[..]],
+            0,
+            [&digits],
+            packed,
+            Some([exponents]),
+            &[],
+        );
+        check_sums(&plan, &acc, sums, &expected);
+        check_beside_another(&plan, &digits, packed, exponents);
+    }
+}
+
+/// The sums are those of the definition.
+fn check_sums<T: Torus>(
+    plan: &ExternalProductPlan,
+    acc: &[Vec<T>],
+    mut sums: Vec<f64>,
+    expected: &[Vec<i128>],
+) {
+    for ((acc, sum), expected) in acc.iter().zip(sums.chunks_exact_mut(N)).zip(expected) {
         let expected: Vec<T> = acc
             .iter()
             .zip(expected)
             .map(|(x, &y)| x.add(T::from_i64(y as i64)))
             .collect();
-        plan.inverse_add(acc, sum, &[]);
-        assert_eq!(*acc, expected, "{} {shape:?} {exponents:?}", isa.name());
+        let mut acc = acc.clone();
+        plan.inverse_add(&mut acc, sum, &[]);
+        assert_eq!(
+            acc,
+            expected,
+            "{} {:?}",
+            plan.fft().isa().name(),
+            plan.shape()
+        );
     }
+}
+
+/// Two ciphertexts together have the sums that each has alone, bit for bit.
+fn check_beside_another(
+    plan: &ExternalProductPlan,
+    digits: &[&[f64]],
+    key: StepKey<'_>,
+    exponents: &[u32],
+) {
+    if plan.ciphertexts_at_once() < 2 {
+        return;
+    }
+    let others: Vec<&[f64]> = digits.iter().rev().copied().collect();
+    let other_exponents: Vec<u32> = exponents
+        .iter()
+        .map(|a| (a + 77) % (2 * N as u32))
+        .collect();
+    let alone = [(digits, exponents), (&others, &other_exponents)].map(|(digits, exponents)| {
+        let mut sums = vec![f64::NAN; plan.shape().outputs * N];
+        plan.multiply([&mut sums[..]], 0, [digits], key, Some([exponents]), &[]);
+        sums
+    });
+    let mut together = alone.each_ref().map(|sums| vec![f64::NAN; sums.len()]);
+    plan.multiply(
+        together.each_mut().map(Vec::as_mut_slice),
+        0,
+        [digits, &others],
+        key,
+        Some([exponents, &other_exponents]),
+        &[],
+    );
+    let bits = |sums: &[Vec<f64>; 2]| {
+        sums.each_ref()
+            .map(|sums| sums.iter().map(|x| x.to_bits()).collect::<Vec<_>>())
+    };
+    assert_eq!(bits(&together), bits(&alone), "{:?}", plan.shape());
 }
 
 proptest! {
@@ -173,7 +257,9 @@ fn monomials_turn_at_every_size() {
                 let mut digit = vec![0.0; n];
                 plan.forward_digit(&mut digit, &before, DigitPlace::new(64, 16, 1, 0), &[]);
                 let mut sum = vec![0.0; n];
-                plan.multiply(&mut sum, 0, &[&digit], &key, Some(&[exponent as u32]), &[]);
+                let (key, exponents) = (StepKey::Doubles(&key), [exponent as u32]);
+                let exponents = Some([&exponents[..]]);
+                plan.multiply([&mut sum[..]], 0, [&[&digit]], key, exponents, &[]);
                 let mut acc = vec![0u64; n];
                 plan.inverse_add(&mut acc, &mut sum, &[]);
                 for (i, &x) in before.iter().enumerate() {

@@ -1,0 +1,28 @@
+//! Vectors of doubles from the integers of fewer than 8 bytes that a key in memory may consist of.
+
+use super::{Isa, Simd, dispatch};
+
+impl Isa {
+    /// Whether keys in memory may be packed: only where a bootstrap then takes less time.
+    pub fn reads_packed_keys(self) -> bool {
+        dispatch!(self, |simd| turns_digits_of(simd))
+    }
+}
+
+#[inline(always)]
+fn turns_digits_of<S: Simd>(_simd: S) -> bool {
+    S::TURNS_DIGITS
+}
+
+/// See [`Simd::load_packed_pair`].
+#[inline(always)]
+pub(super) fn load_pair<S: Simd, const BYTES: usize>(simd: S, pair: &[u8]) -> [S::F64; 2] {
+    let (integers, _) = pair.as_chunks::<BYTES>();
+    let (re, im) = integers.split_at(S::LANES);
+    let top = |integer: [u8; BYTES]| {
+        let mut bytes = [0; 8];
+        bytes[8 - BYTES..].copy_from_slice(&integer);
+        i64::from_le_bytes(bytes) as f64
+    };
+    [simd.load_with(re, top), simd.load_with(im, top)]
+}
