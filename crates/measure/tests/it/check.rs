@@ -152,7 +152,7 @@ const WRONG: [Wrong; 14] = [
     ),
     (
         "larger body base",
-        |s| change(&mut s.pbs_body, 2, 0),
+        |s| change(&mut s.pbs_body, 3, 0),
         Step::BlindRotation,
     ),
     (
