@@ -4,11 +4,13 @@
 //! seeds](crate::random::SeedSequence), each would draw the same seeds for other plaintexts, and the differences of
 //! all plaintexts would be public. A session therefore remembers the [`Process`] that made it.
 //!
-//! On Unix the process id tells, at the cost of a system call. A grandchild that gets the id of its dead grandparent is
-//! not told apart by it. On Linux, a page of memory that the kernel clears in a child (`MADV_WIPEONFORK`) also tells of
-//! every kind of `fork()` and `clone()`, in children of children too. Both count there, because the page alone does not
-//! tell where the advice is accepted and not followed, as in QEMU's emulation of a process. Boards without processes cost
-//! nothing. Copies of a whole machine, such as snapshots of virtual machines, are not seen.
+//! On Linux, a page of memory that the kernel clears in a child (`MADV_WIPEONFORK`) tells of every kind of `fork()` and
+//! `clone()`, in children of children too, for the price of a load. Emulators of processes, such as QEMU's, may accept the
+//! advice and not follow it, so a handler (`pthread_atfork`) clears the page in every child of the C library's `fork()`, too;
+//! what forks past the C library within such an emulator is not seen. Elsewhere on Unix, and where there is no page or no
+//! handler, the process id tells, at the cost of a system call; a grandchild that gets the id of its dead grandparent is then
+//! not told apart. Boards without processes cost nothing. Copies of a whole machine, such as snapshots of virtual machines, are
+//! not seen.
 
 /// A process, as far as it can be told from those that it was forked from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +32,11 @@ mod system {
 
     /// A process.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(super) struct Id {
-        /// The process id.
-        number: libc::pid_t,
-        /// The number of forks that the page told of between the first process and this one; 0 without a page.
-        generation: usize,
+    pub(super) enum Id {
+        /// The number of forks that the page told of between the first process and this one.
+        Generation(usize),
+        /// The process id, without a page.
+        Number(libc::pid_t),
     }
 
     /// The page, which holds 1 in the process that wrote it last and 0 in its children. Null before the first look.
@@ -45,10 +47,10 @@ mod system {
     static NO_PAGE: AtomicUsize = AtomicUsize::new(0);
 
     pub(super) fn current() -> Id {
-        Id {
+        match page() {
+            Some(page) => Id::Generation(generation(page)),
             // SAFETY: the function has no preconditions and cannot fail.
-            number: unsafe { libc::getpid() },
-            generation: page().map_or(0, generation),
+            None => Id::Number(unsafe { libc::getpid() }),
         }
     }
 
@@ -76,11 +78,26 @@ mod system {
 
     #[cold]
     fn first_page() -> *mut AtomicUsize {
-        let page = new_page().unwrap_or((&raw const NO_PAGE).cast_mut());
+        // SAFETY: the handler may run in a child: it takes no lock and allocates nothing.
+        let handled = unsafe { libc::pthread_atfork(None, None, Some(clear_page)) } == 0;
+        let page = match handled {
+            true => new_page(),
+            false => None,
+        };
+        let page = page.unwrap_or((&raw const NO_PAGE).cast_mut());
         let swapped =
             PAGE.compare_exchange(ptr::null_mut(), page, Ordering::AcqRel, Ordering::Acquire);
         // A page that another thread made at the same time stays; this one is then never used.
         swapped.err().unwrap_or(page)
+    }
+
+    /// Clears the page in a child, where the kernel may not have done it.
+    extern "C" fn clear_page() {
+        let page = PAGE.load(Ordering::Acquire);
+        if !page.is_null() {
+            // SAFETY: a page that `first_page` made, or the static that stands for none.
+            unsafe { &*page }.store(0, Ordering::Release);
+        }
     }
 
     /// Maps a page that children find cleared.

@@ -94,9 +94,7 @@ impl Parameters {
             self.glwe_noise().variance(self.torus_bits()) + rounding,
         )
     }
-}
 
-impl Parameters {
     /// Returns the variance that the rounding of the key-switching key in memory adds to the error of its rows; see
     /// [`packed_key_switch_variance`]. Keys over 2^32 keep all bits.
     pub fn packed_key_switch_variance(&self) -> f64 {
@@ -126,7 +124,7 @@ mod tests {
 
     /// The mean square of what the rounding of transforms to six bytes adds to coefficients of uniform polynomials.
     fn measured(log_size: u32) -> f64 {
-        let size = PolynomialSize::new(1 << log_size).unwrap();
+        let size = PolynomialSize::new(1 << log_size).expect("a polynomial size");
         let plan = OwnedFftPlan::new(size);
         let seed = MaskSeed([9; 32]);
         let mut stream = ExpanderKind::ChaCha20.mask_stream(&seed, log_size);

@@ -93,6 +93,7 @@ impl<const C: usize> Product<'_, C> {
                         }
                     }
                 }
+                // The caller has refused it.
                 StepKey::Packed(_) => {}
             }
             first += group;
