@@ -17,6 +17,8 @@
 mod passes;
 mod product;
 mod step_key;
+mod turn;
+mod turned_digits;
 
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -26,8 +28,10 @@ use alloc::vec::Vec;
 use aligned_vec::{AVec, ConstAlign};
 
 use self::passes::{Digit, forward_from, inverse_to};
-use self::product::{MAX_BLOCK_SIZE, Product};
+use self::product::Product;
 pub use self::step_key::{PackedKey, StepKey, pack_key};
+use self::turn::MAX_BLOCK_SIZE;
+use self::turned_digits::TurnedDigits;
 use super::trigonometry::root_of_unity;
 use super::{FftPlan, OwnedFftPlan};
 use crate::dimensions::PolynomialSize;
@@ -205,8 +209,8 @@ impl ExternalProductPlan {
     /// The sums of a ciphertext are the same, bit for bit, with others and without.
     ///
     /// # Panics
-    /// If a length does not fit the shape, there are more ciphertexts than [`ciphertexts_at_once`](Self::ciphertexts_at_once),
-    /// or the key is packed but [not read](Self::reads_packed_keys), or without factors, which its unit belongs to.
+    /// If a length does not fit the shape, or the key is packed although packed keys are [not read](Self::reads_packed_keys),
+    /// or there are no factors, which its unit belongs to.
     pub fn multiply<const C: usize>(
         &self,
         sums: [&mut [f64]; C],
@@ -218,7 +222,6 @@ impl ExternalProductPlan {
     ) {
         let shape = self.shape;
         let size = self.fft.polynomial_size().get();
-        assert!(C <= self.ciphertexts_at_once());
         let outputs = sums.first().map_or(0, |sums| sums.len()) / size;
         assert!(first_output + outputs <= shape.outputs);
         assert!(sums.iter().all(|sums| sums.len() == outputs * size));
@@ -227,26 +230,47 @@ impl ExternalProductPlan {
             assert!(digits.iter().all(|digit| digit.len() == size));
         }
         assert_eq!(key.len(), self.key_len());
-        let packed = exponents.is_some() && self.reads_packed_keys();
-        assert!(packed || matches!(key, StepKey::Doubles(_)));
         let exponents_or_none = exponents.unwrap_or([&[0]; C]);
         assert!(
             exponents_or_none
                 .iter()
                 .all(|exponents| exponents.len() == shape.block_size)
         );
-        let job = Product {
-            shape,
-            monomials: &self.monomials,
-            digits,
-            key,
-            exponents: exponents_or_none,
-            next_key,
+        let monomials = &self.monomials;
+        if exponents.is_some() && self.reads_packed_keys() {
+            let job = TurnedDigits {
+                shape,
+                monomials,
+                digits,
+                key,
+                exponents: exponents_or_none,
+                next_key,
+            };
+            dispatch!(self.fft.isa(), |simd| job.multiply(
+                simd,
+                first_output,
+                sums
+            ));
+            return;
+        }
+        let StepKey::Doubles(key) = key else {
+            panic!("a packed key where none is read");
         };
-        dispatch!(self.fft.isa(), |simd| match exponents {
-            Some(_) => job.multiply::<_, true>(simd, first_output, sums),
-            None => job.multiply::<_, false>(simd, first_output, sums),
-        });
+        let mut next_key = next_key;
+        for ((sums, digits), of_it) in sums.into_iter().zip(digits).zip(exponents_or_none) {
+            let job = Product {
+                shape,
+                monomials,
+                digits,
+                key,
+                exponents: of_it,
+                next_key: core::mem::take(&mut next_key),
+            };
+            dispatch!(self.fft.isa(), |simd| match exponents {
+                Some(_) => job.multiply::<_, true>(simd, first_output, sums),
+                None => job.multiply::<_, false>(simd, first_output, sums),
+            });
+        }
     }
 
     /// Transforms `sum` back and adds it, as fractions of the torus, to the accumulator. Prefetches
