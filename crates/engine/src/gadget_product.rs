@@ -160,7 +160,7 @@ impl GadgetProduct {
         self.plan.place_key_polynomial(key, place, scratch);
     }
 
-    /// Whether the keys of a blind rotation may be packed.
+    /// Returns whether the products can read packed keys.
     pub(crate) fn reads_packed_keys(&self) -> bool {
         self.plan.reads_packed_keys()
     }

@@ -51,8 +51,8 @@ pub struct ProductShape {
 }
 
 impl ProductShape {
-    /// Whether there are no more digits than sums, so that it takes no more products to multiply the digits by the factors of
-    /// the key bits.
+    /// Returns whether there are at most as many digits as sums. If so, multiplying the digits by the factors of the key bits
+    /// takes no more multiplications than multiplying the sums.
     fn few_rows(self) -> bool {
         self.rows <= self.outputs
     }
@@ -124,7 +124,7 @@ impl ExternalProductPlan {
         }
     }
 
-    /// Whether [`multiply`](Self::multiply) reads packed keys.
+    /// Returns whether [`multiply`](Self::multiply) can read a [packed](StepKey::Packed) key.
     pub fn reads_packed_keys(&self) -> bool {
         self.shape.few_rows() && self.fft.isa().reads_packed_keys()
     }

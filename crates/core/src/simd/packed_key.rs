@@ -3,7 +3,7 @@
 use super::{Isa, Simd, dispatch};
 
 impl Isa {
-    /// Whether keys in memory may be packed: only where a bootstrap then takes less time.
+    /// Returns whether keys in memory are packed on this instruction set. They are where a single bootstrap then takes less time.
     pub fn reads_packed_keys(self) -> bool {
         dispatch!(self, |simd| turns_digits_of(simd))
     }

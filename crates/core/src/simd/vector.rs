@@ -35,8 +35,8 @@ pub(crate) trait Simd: Copy {
     const KEY_SWITCH_VECTORS: usize;
     /// The number of outputs of an external product whose sums stay in registers: 1 to 4.
     const PRODUCT_OUTPUTS: usize;
-    /// Whether an external product multiplies digits by the factors of its key bits, which leaves room in the registers for the
-    /// sums of two ciphertexts, and reads packed keys.
+    /// True if an external product multiplies its digits, and not its sums, by the factors of the key bits. This leaves room in
+    /// the registers for the sums of two ciphertexts. Packed keys are read in this form only.
     const TURNS_DIGITS: bool;
 
     /// A vector of doubles.

@@ -22,7 +22,8 @@ pub struct PackedKey<'k> {
     pub width: PackedWidth,
     /// The integers, one after the other.
     pub bytes: &'k [u8],
-    /// What an integer of 64 bits would count whose top bytes are those of an integer of the key.
+    /// The factor of the coefficients, a power of two. An integer of the key, shifted up to fill 64 bits, times this factor is the
+    /// coefficient.
     pub unit: f64,
 }
 

@@ -159,9 +159,9 @@ impl<const C: usize> TurnedDigits<'_, C> {
 
 /// The form of the coefficients of a key.
 trait Form<S: Simd>: Copy {
-    /// What the key of an output is a slice of.
+    /// The type of the elements of a key: doubles, or the bytes of integers.
     type Number: 'static;
-    /// A vector of real and one of imaginary parts.
+    /// The elements of a vector of real parts and of the vector of imaginary parts behind it.
     type Pair: ?Sized + 'static;
 
     /// The pairs of the key of an output.

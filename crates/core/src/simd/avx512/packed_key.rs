@@ -15,8 +15,8 @@ pub(crate) struct Places {
     re: __m512i,
     /// The words of the integers of the second vector.
     im: __m512i,
-    /// What becomes of the bytes in a lane: those of integers of 6 bytes are in their place, and the others are masked;
-    /// those of integers of 7 bytes are shuffled to the top of the lane.
+    /// For integers of 6 bytes, a mask of the bytes of a lane that belong to its integer. For integers of 7 bytes, the indices of
+    /// a shuffle that moves the integer to the top of its lane.
     bytes: __m512i,
 }
 
