@@ -142,10 +142,7 @@ def test_other_threads_run_while_it_is_sealed(keys, server):
     expected = (np.arange(300) % 16)[::-1].tolist()
     assert keys.secret.decrypt(first).tolist() == expected
     assert max(gaps) < max(seconds / 2, 0.2)
-    # The key switches are kept.
-    start = time.monotonic()
-    column.to_bytes()
-    assert time.monotonic() - start < seconds / 2
+    assert column.to_bytes() == first
     # Decryption needs none.
     assert keys.secret.decrypt(column).tolist() == expected
 

@@ -52,8 +52,13 @@ fn a_server_computes_what_a_rehearsal_does() {
     assert_eq!(rest.decrypt(&secret).unwrap().numbers().unwrap(), expected);
     // An earlier result takes bootstraps itself before it is an operand. A bound refuses it before
     // the first of them.
-    let earlier = Computed::Number(warmest).export(&Progress::default());
-    let earlier = earlier.unwrap();
+    // Its key switches can be called off until they are done, and are kept from then on.
+    let warmest = Computed::Number(warmest);
+    let called_off = Progress::default();
+    called_off.cancel();
+    assert!(warmest.export(&called_off).unwrap_err().is_cancelled());
+    let earlier = warmest.export(&Progress::default()).unwrap();
+    assert!(warmest.export(&called_off).is_ok());
     assert!(matches!(earlier, Exported::Sealed(_)));
     let earlier = server.number_of(None, &metadata(&columns, 1).columns[0], earlier);
     let rest = earlier.minus(t).unwrap();
