@@ -23,7 +23,7 @@ use tfhe_sbc_core::parameter_sets::{
 };
 use tfhe_sbc_core::parameters::ParameterSet;
 
-use crate::engine::cases::{BATCHES, CASES, Cases};
+use crate::engine::cases::{Cases, batch_sizes};
 use crate::engine::contestant::{Contestant, Peer, pool, sides};
 use crate::engine::limits::Limits;
 use crate::engine::ours::{OurLookups, OurNands};
@@ -69,12 +69,14 @@ impl EngineReport {
         let limits = thread_counts(cores)
             .map(|threads| Limits::measure(&pool(threads)?, machine.largest_cache()))
             .collect::<Result<Vec<_>, BenchError>>()?;
-        let sweeps = SWEPT_SETS * limits.len() * BATCHES.len();
+        let sizes = batch_sizes(cores);
+        let sweeps = SWEPT_SETS * limits.len() * sizes.len();
         let share = budget / (COMPARISONS as u32 * COMPARISON_SHARES + sweeps as u32);
         let mut table = Table {
             rows: Vec::new(),
             batches: Vec::new(),
             limits,
+            sizes,
             key_maker: pool(cores)?,
             share,
         };
@@ -122,6 +124,8 @@ struct Table {
     rows: Vec<Row>,
     batches: Vec<Batch>,
     limits: Vec<Limits>,
+    /// The sizes of the batches.
+    sizes: Vec<usize>,
     key_maker: ThreadPool,
     share: Duration,
 }
@@ -129,7 +133,7 @@ struct Table {
 impl Table {
     fn gates(&mut self) -> Result<(), BenchError> {
         let mut keys = self.make_keys(GATES)?;
-        let cases = Cases::signs(&mut keys, CASES)?;
+        let cases = Cases::signs(&mut keys, self.largest_batch())?;
         let ours = OurNands::new(&keys, &cases);
         let peer = self.key_maker.install(peer::nands)?;
         let peer = peer.as_deref();
@@ -141,7 +145,7 @@ impl Table {
 
     fn lookups(&mut self, cores: usize) -> Result<(), BenchError> {
         let mut keys = self.make_keys(MESSAGE_2_CARRY_2)?;
-        let cases = Cases::squares(&mut keys, CASES)?;
+        let cases = Cases::squares(&mut keys, self.largest_batch())?;
         let ours = OurLookups::new(&keys, &cases);
         let peer = self.key_maker.install(peer::lookups_2_2)?;
         self.compare("pbs_2_2_single", 1, 1, &ours, peer.as_deref())?;
@@ -172,6 +176,10 @@ impl Table {
         let ours = OurLookups::new(&keys, &cases);
         let peer = self.key_maker.install(peer)?;
         self.compare(name, 1, BATCH, &ours, peer.as_deref())
+    }
+
+    fn largest_batch(&self) -> usize {
+        self.sizes.last().copied().unwrap_or(1)
     }
 
     fn make_keys(&self, set: ParameterSet) -> Result<Keys<u64>, BenchError> {
@@ -257,7 +265,8 @@ impl Table {
                 limits.threads
             );
             let pool = pool(limits.threads)?;
-            let batches = pool.install(|| sweep::batches(keys, cases, limits, self.share))?;
+            let batches =
+                pool.install(|| sweep::batches(keys, cases, (limits, &self.sizes), self.share))?;
             self.batches.extend(batches);
         }
         Ok(())

@@ -4,16 +4,23 @@
 use tfhe_sbc_core::encoding::boolean;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
+use tfhe_sbc_engine::bootstrap::LOCKSTEP;
 use tfhe_sbc_engine::lookup_table::LookupTable;
 
 use crate::error::BenchError;
 use crate::keys::Keys;
 
-/// The sizes of the batches that are timed.
-pub(super) const BATCHES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+/// The number of ciphertexts with known answers that comparisons with the peer have at least.
+pub(super) const CASES: usize = 64;
 
-/// The number of ciphertexts with known answers: that of the largest batch.
-pub(super) const CASES: usize = BATCHES[BATCHES.len() - 1];
+/// Returns the sizes of the batches that are timed on a machine with this many cores: 1, 2, 4 and so on, up to
+/// one that has [`CASES`] ciphertexts and [`LOCKSTEP`] for every core.
+pub(super) fn batch_sizes(cores: usize) -> Vec<usize> {
+    let largest = CASES.max(cores * LOCKSTEP).next_power_of_two();
+    std::iter::successors(Some(1), |size| Some(size * 2))
+        .take_while(|&size| size <= largest)
+        .collect()
+}
 
 /// Ciphertexts with their lookup table and their plaintexts, for the largest batch.
 pub(super) struct Cases<T> {
@@ -66,5 +73,18 @@ impl<T: ProductTorus> Cases<T> {
             before,
             after,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_double_until_every_core_has_full_lockstep() {
+        assert_eq!(batch_sizes(2), [1, 2, 4, 8, 16, 32, 64]);
+        assert_eq!(batch_sizes(8), batch_sizes(2));
+        assert_eq!(batch_sizes(12), [1, 2, 4, 8, 16, 32, 64, 128]);
+        assert_eq!(batch_sizes(16), batch_sizes(12));
     }
 }

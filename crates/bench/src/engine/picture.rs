@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::engine::cases::BATCHES;
 use crate::engine::sweep::Batch;
 
 const SIZE: (u32, u32) = (1100, 780);
@@ -23,8 +22,7 @@ const COLOURS: [RGBColor; 4] = [
 
 type Paper<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// A line of a chart: its name, its colour and thickness, and a value for each of
-/// [`BATCHES`].
+/// A line of a chart: its name, its colour and thickness, and a value for each size of batch.
 struct Line {
     name: String,
     style: ShapeStyle,
@@ -66,9 +64,12 @@ fn draw(
             ("arithmetic, ", 3, |batch| 100.0 * batch.arithmetic_share),
         ];
         let shares = lines(&of_set, &shares);
-        chart(&areas[column], &format!("{set}: ms per bootstrap"), &times)?;
+        let sizes: BTreeSet<usize> = of_set.iter().map(|batch| batch.batch).collect();
+        let sizes: Vec<usize> = sizes.into_iter().collect();
+        let title = format!("{set}: ms per bootstrap");
+        chart(&areas[column], &title, &sizes, &times)?;
         let title = format!("{set}: % of the machine's limits, blind rotation");
-        chart(&areas[sets.len() + column], &title, &shares)?;
+        chart(&areas[sets.len() + column], &title, &sizes, &shares)?;
     }
     Ok(())
 }
@@ -94,11 +95,17 @@ fn lines(batches: &[&Batch], kinds: &[Kind]) -> Vec<Line> {
     lines
 }
 
-fn chart(area: &Paper<'_>, title: &str, lines: &[Line]) -> Result<(), Box<dyn std::error::Error>> {
+/// Draws a chart whose horizontal axis has the `sizes` of batches.
+fn chart(
+    area: &Paper<'_>,
+    title: &str,
+    sizes: &[usize],
+    lines: &[Line],
+) -> Result<(), Box<dyn std::error::Error>> {
     let values = lines.iter().flat_map(|line| line.values.iter().copied());
     // Room above for the names of the lines.
     let top = 1.45 * values.fold(f64::MIN_POSITIVE, f64::max);
-    let last = (BATCHES.len() - 1) as f64;
+    let last = sizes.len().saturating_sub(1) as f64;
     let mut chart = ChartBuilder::on(area)
         .caption(title, (FONT, 17))
         .margin(14)
@@ -106,7 +113,7 @@ fn chart(area: &Paper<'_>, title: &str, lines: &[Line]) -> Result<(), Box<dyn st
         .y_label_area_size(46)
         .build_cartesian_2d(-0.2..last + 0.2, 0.0..top)?;
     let batch = |x: &f64| match x.fract() == 0.0 {
-        true => BATCHES
+        true => sizes
             .get(*x as usize)
             .map_or(String::new(), usize::to_string),
         false => String::new(),
@@ -115,7 +122,7 @@ fn chart(area: &Paper<'_>, title: &str, lines: &[Line]) -> Result<(), Box<dyn st
         .configure_mesh()
         .disable_x_mesh()
         .light_line_style(WHITE)
-        .x_labels(BATCHES.len() + 1)
+        .x_labels(sizes.len() + 1)
         .x_label_formatter(&batch)
         .y_label_formatter(&|y| format!("{}", (y * 10.0).round() / 10.0))
         .x_desc("bootstraps of a batch")
@@ -156,7 +163,7 @@ mod tests {
         let mut batches = Vec::new();
         for set in ["one_set", "another_set"] {
             for threads in [1, 2] {
-                batches.extend(BATCHES.map(|size| batch(set, threads, size)));
+                batches.extend([1, 2, 4].map(|size| batch(set, threads, size)));
             }
         }
         let picture = svg("a <processor>", &batches).unwrap();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::bootstrap::lockstep;
 
-use crate::engine::cases::{BATCHES, Cases};
+use crate::engine::cases::Cases;
 use crate::engine::limits::{Limits, reread_rate};
 use crate::engine::ours::OurLookups;
 use crate::error::BenchError;
@@ -47,12 +47,12 @@ pub(super) struct Batch {
     pub(super) arithmetic_share: f64,
 }
 
-/// Batches of all sizes on the threads of the current rayon pool. `share` is the time for
-/// one size.
+/// Batches of all `sizes` on the threads of the current rayon pool, which has the `limits`. `share` is the
+/// time for one size.
 pub(super) fn batches(
     keys: &Keys<u64>,
     cases: &Cases<u64>,
-    limits: &Limits,
+    (limits, sizes): (&Limits, &[usize]),
     share: Duration,
 ) -> Result<Vec<Batch>, BenchError> {
     let bootstrap_key = keys.server.bootstrap_key_bytes() as f64;
@@ -87,7 +87,7 @@ pub(super) fn batches(
             arithmetic_share: operations / rotation / limits.multiply_add_rate,
         })
     };
-    BATCHES.into_iter().map(measure).collect()
+    sizes.iter().copied().map(measure).collect()
 }
 
 /// Multiplications, additions and multiply-adds of doubles in a blind rotation, each one
