@@ -16,7 +16,11 @@ use crate::cache_aligned::{CacheAligned, cache_aligned};
 use crate::gadget_product::{GadgetProduct, MAX_OUTPUTS, Parts, gathered};
 
 /// The buffers for the digits of every component.
-type Digits = Vec<RwLock<CacheAligned<f64>>>;
+type Digits = Vec<OwnLines<RwLock<CacheAligned<f64>>>>;
+
+/// A value that shares no cache line with what lies beside it, nor the line that a processor fetches together with its own.
+#[repr(align(128))]
+struct OwnLines<T>(T);
 
 /// Rotates `acc` by all exponents, on one thread for each component or on `threads` threads,
 /// whichever is less. The result is that of one thread, bit for bit.
@@ -32,7 +36,8 @@ pub(super) fn turn_by_all_blocks<T: ProductTorus>(
     let each = components.div_ceil(threads.clamp(1, components));
     let digits: [Digits; 2] = std::array::from_fn(|_| {
         (0..components)
-            .map(|c| RwLock::new(cache_aligned(0.0, product.digit_count(c) * size)))
+            .map(|c| cache_aligned(0.0, product.digit_count(c) * size))
+            .map(|buffer| OwnLines(RwLock::new(buffer)))
             .collect()
     });
     let meeting = Meeting::new(components.div_ceil(each));
@@ -80,16 +85,15 @@ fn turn_part<T: ProductTorus>(
             .sum();
         let mut while_down = Parts::of(while_down, row_count);
         for (c, component) in own_digits {
-            let mut buffer = digits[first + c]
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
+            let OwnLines(buffer) = &digits[first + c];
+            let mut buffer = buffer.write().unwrap_or_else(PoisonError::into_inner);
             let mut buffers = buffer.chunks_exact_mut(size);
             product.take_digits(first + c, component, &mut buffers, &mut while_down);
         }
         meeting.wait();
         let all: [Option<RwLockReadGuard<'_, _>>; MAX_OUTPUTS] = std::array::from_fn(|c| {
             let buffer = digits.get(c);
-            buffer.map(|buffer| buffer.read().unwrap_or_else(PoisonError::into_inner))
+            buffer.map(|OwnLines(buffer)| buffer.read().unwrap_or_else(PoisonError::into_inner))
         });
         let rows = all
             .iter()
@@ -110,9 +114,9 @@ const LOOKS: u32 = 128;
 /// waiting threads yield theirs.
 struct Meeting {
     threads: usize,
-    arrived: AtomicUsize,
-    round: AtomicUsize,
     broken: AtomicBool,
+    /// The number of arrivals since the beginning, which every thread watches and changes.
+    arrivals: OwnLines<AtomicUsize>,
 }
 
 /// A guard that marks the barrier as broken if its thread panics, so that the others panic too.
@@ -130,9 +134,8 @@ impl Meeting {
     fn new(threads: usize) -> Self {
         Self {
             threads,
-            arrived: AtomicUsize::new(0),
-            round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
+            arrivals: OwnLines(AtomicUsize::new(0)),
         }
     }
 
@@ -142,14 +145,11 @@ impl Meeting {
 
     /// Waits until all threads have called this as often as the current thread.
     fn wait(&self) {
-        let round = self.round.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
-            self.arrived.store(0, Ordering::Relaxed);
-            self.round.store(round + 1, Ordering::Release);
-            return;
-        }
+        let OwnLines(arrivals) = &self.arrivals;
+        let own = arrivals.fetch_add(1, Ordering::AcqRel) + 1;
+        let all = own.next_multiple_of(self.threads);
         let mut spins = 0u32;
-        while self.round.load(Ordering::Acquire) == round {
+        while arrivals.load(Ordering::Acquire) < all {
             assert!(
                 !self.broken.load(Ordering::Acquire),
                 "another thread of the blind rotation panicked"
