@@ -42,7 +42,7 @@ mod tests;
 use thiserror::Error;
 
 use crate::dimensions::PolynomialSize;
-use crate::simd::{self, Isa, dispatch};
+use crate::simd::{self, Isa, dispatch, dispatch_transform};
 
 pub(crate) use product::{HighHalf, LowHalf, Part, Sink, Whole};
 pub use trigonometry::root_of_unity;
@@ -121,7 +121,7 @@ impl<'t> FftPlan<'t> {
     pub fn forward(&self, data: &mut [f64]) {
         self.check(data);
         let twiddles = self.twiddles;
-        dispatch!(self.isa, |simd| passes::forward(simd, data, twiddles));
+        dispatch_transform!(self.isa, |simd| passes::forward(simd, data, twiddles));
     }
 
     /// Transforms back in place, without normalisation: the result is N/2 times the
@@ -135,7 +135,7 @@ impl<'t> FftPlan<'t> {
     pub fn inverse(&self, data: &mut [f64]) {
         self.check(data);
         let twiddles = self.twiddles;
-        dispatch!(self.isa, |simd| passes::inverse(simd, data, twiddles));
+        dispatch_transform!(self.isa, |simd| passes::inverse(simd, data, twiddles));
     }
 
     /// Transforms a key polynomial for [`multiply`](Self::multiply), in place, including the
@@ -203,15 +203,21 @@ impl<'t> FftPlan<'t> {
                     );
                 }
                 Isa::Avx512(simd) => {
-                    return simd.vectorize(
-                        #[inline(always)]
-                        move || cube::multiply::<_, P>(simd, input, key, term, sink),
-                    );
+                    return match simd.adders() {
+                        Some(simd) => simd.vectorize(
+                            #[inline(always)]
+                            move || cube::multiply::<_, P>(simd, input, key, term, sink),
+                        ),
+                        None => simd.vectorize(
+                            #[inline(always)]
+                            move || cube::multiply::<_, P>(simd, input, key, term, sink),
+                        ),
+                    };
                 }
             }
         }
         let table = self.twiddles;
-        dispatch!(self.isa, |simd| product::multiply::<_, P>(
+        dispatch_transform!(self.isa, |simd| product::multiply::<_, P>(
             simd, table, input, key, term, sink
         ));
     }

@@ -13,8 +13,14 @@ use crate::torus::{Torus, exp2_neg};
 
 /// Proof that the processor has AVX-512 F, DQ, VL and BW, AVX2, BMI2 and FMA: a value
 /// exists only after detection.
+///
+/// With `ADDERS`, transforms have the form for processors whose additions have ports of their own; see
+/// [`adders`](Avx512::adders).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Avx512(());
+pub struct Avx512<const ADDERS: bool = false> {
+    /// True if transforms are to have that form.
+    has_adders: bool,
+}
 
 /// Calls intrinsics; the `Avx512` value that the method was called on proves that they are
 /// available.
@@ -44,6 +50,7 @@ fn neg_mul_add(a: __m512d, b: __m512d, mut c: __m512d) -> __m512d {
     c
 }
 
+mod adders;
 mod cube;
 mod packed_key;
 mod unpack;
@@ -68,7 +75,35 @@ impl Avx512 {
             target_feature = "bmi2",
             target_feature = "fma"
         ));
-        found.then_some(Self(()))
+        found.then_some(Self {
+            has_adders: adders::found(),
+        })
+    }
+
+    /// Returns the proof with the other form of transforms than [`detect`](Self::detect) chooses: any processor can run both.
+    pub(super) fn with_other_transforms(self) -> Self {
+        Self {
+            has_adders: !self.has_adders,
+        }
+    }
+
+    /// Returns the proof as one with `ADDERS` if transforms are to have the form for processors whose additions have ports of
+    /// their own. On those, transforms with fewer products and more additions are faster, where processors whose additions and
+    /// products share ports are faster with fused operations alone; and stores of parts of vectors take so long that
+    /// vectors had better be transposed in registers.
+    #[inline(always)]
+    pub(crate) fn adders(self) -> Option<Avx512<true>> {
+        self.has_adders.then_some(Avx512 { has_adders: true })
+    }
+}
+
+impl<const ADDERS: bool> Avx512<ADDERS> {
+    /// Returns the proof for kernels that have one form only.
+    #[inline(always)]
+    fn plain(self) -> Avx512 {
+        Avx512 {
+            has_adders: self.has_adders,
+        }
     }
 
     /// Runs `body` compiled for this instruction set.
@@ -154,9 +189,9 @@ impl Avx512 {
     }
 }
 
-impl Simd for Avx512 {
+impl<const ADDERS: bool> Simd for Avx512<ADDERS> {
     const LANES: usize = 8;
-    const FUSED: bool = true;
+    const FUSED: bool = !ADDERS;
     const MAX_RADIX_LOG: u32 = 3;
     const KEY_SWITCH_VECTORS: usize = 4;
     const PRODUCT_OUTPUTS: usize = 4;
@@ -487,13 +522,13 @@ impl Simd for Avx512 {
         bits: u32,
         groups: &mut [[u64; EIGHT]],
     ) -> usize {
-        self.unpack_512::<ADD>(packed, bits, groups);
+        self.plain().unpack_512::<ADD>(packed, bits, groups);
         groups.len()
     }
 
     #[inline(always)]
     fn replace_by_normals(self, words: &mut [u32; WORDS], root: &[f32; 4]) {
-        self.replace_by_normals_512(words, root);
+        self.plain().replace_by_normals_512(words, root);
     }
 
     #[inline(always)]
@@ -501,7 +536,7 @@ impl Simd for Avx512 {
         if let TorusSliceMut::U32(values) = TorusSliceMut::new(values)
             && let Ok(values) = values.try_into()
         {
-            return self.add_normals_512(words, root, values);
+            return self.plain().add_normals_512(words, root, values);
         }
         box_muller::add_normals(self, words, root, values);
     }

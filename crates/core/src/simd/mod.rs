@@ -108,6 +108,13 @@ pub enum Isa {
     Neon(Neon),
 }
 
+/// The instruction set that has a second form of transforms.
+#[cfg(target_arch = "x86_64")]
+type Adders = Avx512<true>;
+/// No instruction set has a second form of transforms.
+#[cfg(not(target_arch = "x86_64"))]
+type Adders = core::convert::Infallible;
+
 impl Isa {
     /// Returns the fastest instruction set of this processor. With the `std` feature the
     /// processor is asked (and std remembers the answer). Without it, only the guarantees of the
@@ -128,12 +135,14 @@ impl Isa {
         Self::Portable
     }
 
-    /// Returns all instruction sets that can be used here, slowest first.
+    /// Returns all instruction sets that can be used here, slowest first. AVX-512 is among them twice, with either form of
+    /// transforms.
     pub fn available() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let found = [
             Some(Self::Portable),
             Avx2::detect().map(Self::Avx2),
+            Avx512::detect().map(|proof| Self::Avx512(proof.with_other_transforms())),
             Avx512::detect().map(Self::Avx512),
         ];
         #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
@@ -144,6 +153,16 @@ impl Isa {
         )))]
         let found = [Some(Self::Portable)];
         found.into_iter().flatten()
+    }
+
+    /// The proof of AVX-512 with `ADDERS`, if transforms are to have that form.
+    #[inline(always)]
+    pub(crate) fn adders(self) -> Option<Adders> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(proof) => proof.adders(),
+            _ => None,
+        }
     }
 
     /// The name of the instruction set: `portable`, `avx2`, `avx512` or `neon`.
@@ -186,6 +205,22 @@ macro_rules! dispatch {
     };
 }
 pub(crate) use dispatch;
+
+/// Evaluates an expression as [`dispatch`] does, in the form that the ports of the processor suggest. It is for the
+/// transforms; other kernels have one form.
+macro_rules! dispatch_transform {
+    ($isa:expr, |$simd:ident| $body:expr) => {
+        match $isa.adders() {
+            #[cfg(target_arch = "x86_64")]
+            Some($simd) => $simd.vectorize(
+                #[inline(always)]
+                move || $body,
+            ),
+            _ => $crate::simd::dispatch!($isa, |$simd| $body),
+        }
+    };
+}
+pub(crate) use dispatch_transform;
 
 /// Runs `kernel`, a plain loop, compiled for `isa`, so that the compiler's own vectors are as
 /// wide as that instruction set's. That works for a closure marked `#[inline(always)]` and what

@@ -333,10 +333,16 @@ fn a_matrix_is_transposed_on_its_way_to_memory() {
                 #[inline(always)]
                 || transpose_blocks(simd, &matrix, &mut out),
             ),
-            Isa::Avx512(simd) => simd.vectorize(
-                #[inline(always)]
-                || transpose_blocks(simd, &matrix, &mut out),
-            ),
+            Isa::Avx512(simd) => match simd.adders() {
+                Some(simd) => simd.vectorize(
+                    #[inline(always)]
+                    || transpose_blocks(simd, &matrix, &mut out),
+                ),
+                None => simd.vectorize(
+                    #[inline(always)]
+                    || transpose_blocks(simd, &matrix, &mut out),
+                ),
+            },
         }
         for (row, line) in out.iter().enumerate() {
             for (column, &x) in line.iter().enumerate() {

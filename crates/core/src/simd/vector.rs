@@ -25,8 +25,8 @@ pub const KEY_SWITCH_PACKED_WORDS: usize = KEY_SWITCH_TILE_COLUMNS * 3 / 4;
 pub(crate) trait Simd: Copy {
     /// The number of doubles per vector: 2, 4 or 8.
     const LANES: usize;
-    /// Whether [`mul_add`](Simd::mul_add) and its like are single instructions that
-    /// overwrite none of their operands.
+    /// True if transforms have fused operations alone, because [`mul_add`](Simd::mul_add) and its like are single instructions that
+    /// overwrite none of their operands, and additions share their ports.
     const FUSED: bool;
     /// log2 of the largest radix whose points and twiddles stay in registers.
     const MAX_RADIX_LOG: u32;

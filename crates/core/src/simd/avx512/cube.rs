@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Avx512;
-use crate::simd::Cube;
+use crate::simd::{Cube, Simd};
 
 /// Writes a quarter of a vector to pair `PAIR` of row `ROW`. It is in assembly, because the compiler
 /// turns the intrinsics into shuffles, on the ports that arithmetic needs: it splits the operands of
@@ -28,12 +28,12 @@ fn store_quarter<const QUARTER: usize, const ROW: usize, const PAIR: usize>(
     }
 }
 
-impl Cube for Avx512 {
-    const ADDERS: bool = false;
+impl<const ADDERS: bool> Cube for Avx512<ADDERS> {
+    const ADDERS: bool = ADDERS;
 
     /// Pairs of rows are interleaved in registers, and quarters of the result are joined in memory,
     /// because the ports for stores have little else to do. They are written row by row, since two stores
-    /// to one line take as long as one.
+    /// to one line take as long as one. With `ADDERS`, on processors that split vectors of 64 bytes, whole rows are stored.
     #[inline(always)]
     fn store_transposed(
         self,
@@ -42,7 +42,15 @@ impl Cube for Avx512 {
         _part: usize,
         rows: &[__m512d],
     ) {
-        let [a, b, c, d, e, f, g, h] = *rows.first_chunk().expect("8 rows");
+        let mut rows: [__m512d; 8] = *rows.first_chunk().expect("8 rows");
+        if ADDERS {
+            self.transpose(&mut rows);
+            for (line, row) in out.iter_mut().zip(rows) {
+                self.store(line, row);
+            }
+            return;
+        }
+        let [a, b, c, d, e, f, g, h] = rows;
         macro_rules! store_rows {
             ($unpack:ident, $parity:literal) => {
                 let (ab, cd, ef, gh) = ($unpack(a, b), $unpack(c, d), $unpack(e, f), $unpack(g, h));

@@ -44,7 +44,7 @@ const fn repeated(lanes: [u64; 2]) -> [u16; 32] {
     words
 }
 
-impl Avx512 {
+impl<const ADDERS: bool> Avx512<ADDERS> {
     /// The places of integers of `BYTES` bytes: 6 or 7.
     #[inline(always)]
     pub(super) fn places_of<const BYTES: usize>(self) -> Places {

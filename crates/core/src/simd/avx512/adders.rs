@@ -1,0 +1,19 @@
+//! The processors with AVX-512 whose additions have ports of their own.
+
+/// Returns whether the additions of this processor have ports apart from those of products, as they do on AMD's. Without the
+/// `std` feature the processor is not asked, and the answer is no.
+pub(super) fn found() -> bool {
+    #[cfg(feature = "std")]
+    {
+        use core::arch::x86_64::__cpuid;
+        static FOUND: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| {
+            // The vendor's name, in three registers.
+            let vendor = __cpuid(0);
+            [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes)
+                == [*b"Auth", *b"enti", *b"cAMD"]
+        });
+        *FOUND
+    }
+    #[cfg(not(feature = "std"))]
+    false
+}
