@@ -14,11 +14,14 @@
 //! `acc += Σ_j (X^(a_j) - 1) · (BK_j ⊡ acc)`. The factors are applied pointwise, and the sums
 //! are transformed back once.
 
+mod key_bundle;
+mod key_form;
 mod passes;
 mod product;
 mod step_key;
 mod turn;
 mod turned_digits;
+mod turned_product;
 
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -31,11 +34,11 @@ use self::passes::{Digit, forward_from, inverse_to};
 use self::product::Product;
 pub use self::step_key::{PackedKey, StepKey, pack_key};
 use self::turn::MAX_BLOCK_SIZE;
-use self::turned_digits::TurnedDigits;
+use self::turned_product::{BUNDLED, TurnedProduct};
 use super::trigonometry::root_of_unity;
 use super::{FftPlan, OwnedFftPlan};
 use crate::dimensions::PolynomialSize;
-use crate::simd::{DigitPlace, Isa, Simd, TorusSlice, TorusSliceMut, dispatch};
+use crate::simd::{DigitPlace, Isa, Simd, TorusSlice, TorusSliceMut, dispatch, dispatch_transform};
 use crate::torus::{Torus, exp2_neg};
 
 /// The numbers of polynomials in one step of a blind rotation.
@@ -55,6 +58,14 @@ impl ProductShape {
     /// takes no more multiplications than multiplying the sums.
     fn few_rows(self) -> bool {
         self.rows <= self.outputs
+    }
+
+    /// Returns whether the factors of the key bits are multiplied with the key. For `l` bits, `r` rows and `o` outputs this takes
+    /// `(l + 1) r o` products of complex numbers, where multiplying the digits takes `l r (o + 1)`: fewer if there are more bits
+    /// than outputs. With two rows and two outputs, as ciphertexts of two polynomials have without levels, the bundles of all rows
+    /// and outputs stay in registers. The answer does not depend on the instruction set, nor on how outputs are shared out.
+    fn bundles(self) -> bool {
+        self.rows == BUNDLED && self.outputs == BUNDLED && self.block_size > self.outputs
     }
 }
 
@@ -196,7 +207,7 @@ impl ExternalProductPlan {
         let table = plan.twiddles;
         let input = TorusSlice::new(input);
         let digit = Digit(place);
-        dispatch!(plan.isa(), |simd| match input {
+        dispatch_transform!(plan.isa(), |simd| match input {
             TorusSlice::U32(input) => forward_from(simd, out, table, input, &digit, next_key),
             TorusSlice::U64(input) => forward_from(simd, out, table, input, &digit, next_key),
         });
@@ -237,8 +248,9 @@ impl ExternalProductPlan {
                 .all(|exponents| exponents.len() == shape.block_size)
         );
         let monomials = &self.monomials;
+        let isa = self.fft.isa();
         if exponents.is_some() && self.reads_packed_keys() {
-            let job = TurnedDigits {
+            let job = TurnedProduct {
                 shape,
                 monomials,
                 digits,
@@ -246,11 +258,7 @@ impl ExternalProductPlan {
                 exponents: exponents_or_none,
                 next_key,
             };
-            dispatch!(self.fft.isa(), |simd| job.multiply(
-                simd,
-                first_output,
-                sums
-            ));
+            dispatch!(isa, |simd| job.multiply(simd, first_output, sums));
             return;
         }
         let StepKey::Doubles(key) = key else {
@@ -258,15 +266,28 @@ impl ExternalProductPlan {
         };
         let mut next_key = next_key;
         for ((sums, digits), of_it) in sums.into_iter().zip(digits).zip(exponents_or_none) {
+            let next_key = core::mem::take(&mut next_key);
+            if exponents.is_some() && shape.bundles() {
+                let job = TurnedProduct {
+                    shape,
+                    monomials,
+                    digits: [digits],
+                    key: StepKey::Doubles(key),
+                    exponents: [of_it],
+                    next_key,
+                };
+                dispatch!(isa, |simd| job.multiply(simd, first_output, [sums]));
+                continue;
+            }
             let job = Product {
                 shape,
                 monomials,
                 digits,
                 key,
                 exponents: of_it,
-                next_key: core::mem::take(&mut next_key),
+                next_key,
             };
-            dispatch!(self.fft.isa(), |simd| match exponents {
+            dispatch!(isa, |simd| match exponents {
                 Some(_) => job.multiply::<_, true>(simd, first_output, sums),
                 None => job.multiply::<_, false>(simd, first_output, sums),
             });
@@ -284,7 +305,7 @@ impl ExternalProductPlan {
         plan.check(sum);
         let table = plan.twiddles;
         let acc = TorusSliceMut::new(acc);
-        dispatch!(plan.isa(), |simd| match acc {
+        dispatch_transform!(plan.isa(), |simd| match acc {
             TorusSliceMut::U32(acc) => inverse_to(simd, sum, table, acc, next_key),
             TorusSliceMut::U64(acc) => inverse_to(simd, sum, table, acc, next_key),
         });

@@ -236,6 +236,24 @@ proptest! {
     }
 }
 
+/// The shapes of the shipped sets, of which the first has bundles, and a block that is too small for them.
+#[test]
+fn products_of_shipped_shapes_are_the_definition_s() {
+    for (block_size, rows) in [(5, 2), (5, 4), (3, 2), (2, 2)] {
+        let block_size = if cfg!(miri) { 3 } else { block_size };
+        let shape = ProductShape {
+            block_size,
+            rows,
+            outputs: rows,
+        };
+        assert_eq!(shape.bundles(), rows == 2 && block_size > 2);
+        for isa in Isa::available() {
+            check::<u32>(isa, shape, true, 5, 1);
+            check::<u64>(isa, shape, true, 5, 2);
+        }
+    }
+}
+
 /// The factor `X^a - 1` at every size, where nodes are few and many.
 #[test]
 fn monomials_turn_at_every_size() {

@@ -1,0 +1,94 @@
+//! The pointwise part of an external product as in [`product`](super::product), but with the factors `X^a - 1` multiplied with
+//! the digits or with the key instead of the sums of a key bit. The key is read once for one or two ciphertexts, and it may be packed.
+
+use super::key_form::{Doubles, Form, Integers};
+use super::step_key::StepKey;
+use super::{Monomials, ProductShape};
+use crate::parameters::PackedWidth;
+use crate::simd::{Lines, Simd};
+
+/// The inputs of the sums of products of `C` ciphertexts.
+pub(super) struct TurnedProduct<'a, const C: usize> {
+    pub(super) shape: ProductShape,
+    pub(super) monomials: &'a Monomials,
+    pub(super) digits: [&'a [&'a [f64]]; C],
+    pub(super) key: StepKey<'a>,
+    pub(super) exponents: [&'a [u32]; C],
+    pub(super) next_key: &'a [u8],
+}
+
+impl<const C: usize> TurnedProduct<'_, C> {
+    /// Computes all outputs that `sums` has room for, in groups whose sums stay in registers. It does nothing where the shape has
+    /// no [bundles](ProductShape::bundles) and the instruction set does not [turn digits](Simd::TURNS_DIGITS).
+    #[inline(always)]
+    pub(super) fn multiply<S: Simd>(&self, simd: S, mut first: usize, mut sums: [&mut [f64]; C]) {
+        let size = self.digits[0][0].len();
+        let most = match self.shape.bundles() {
+            true => BUNDLED,
+            false => S::PRODUCT_OUTPUTS,
+        };
+        let outputs = sums[0].len() / size;
+        let groups = outputs.div_ceil(most);
+        let ahead = &mut Lines::over(self.next_key, groups * size / (2 * S::LANES));
+        let output_len = self.exponents[0].len() * self.shape.rows * size;
+        let end = first + outputs;
+        while first < end {
+            let group = (end - first).min(most);
+            let now = sums.each_mut().map(|sums| {
+                let (now, rest) = core::mem::take(sums).split_at_mut(group * size);
+                *sums = rest;
+                now
+            });
+            match self.key {
+                StepKey::Doubles(key) => {
+                    let outputs = key.chunks_exact(output_len).skip(first);
+                    self.multiply_some::<S, _>(simd, (Doubles, outputs), now, ahead);
+                }
+                StepKey::Packed(key) if S::TURNS_DIGITS => {
+                    let outputs = key.bytes.chunks_exact(output_len * key.width.bytes());
+                    let outputs = outputs.skip(first);
+                    match key.width {
+                        PackedWidth::Six => {
+                            let form = Integers::<S, 6>(simd.packed_places::<6>());
+                            self.multiply_some::<S, _>(simd, (form, outputs), now, ahead);
+                        }
+                        PackedWidth::Seven => {
+                            let form = Integers::<S, 7>(simd.packed_places::<7>());
+                            self.multiply_some::<S, _>(simd, (form, outputs), now, ahead);
+                        }
+                    }
+                }
+                StepKey::Packed(_) => {}
+            }
+            first += group;
+        }
+    }
+
+    /// Computes as many outputs as `sums` has room for, at most those of a group, with the keys of `outputs`.
+    #[inline(always)]
+    fn multiply_some<'k, S: Simd, F: Form<S>>(
+        &self,
+        simd: S,
+        outputs: (F, impl Iterator<Item = &'k [F::Number]>),
+        sums: [&mut [f64]; C],
+        ahead: &mut Lines<'_>,
+    ) {
+        let group = sums[0].len() / self.digits[0][0].len();
+        if self.shape.bundles() {
+            match group {
+                2 => self.add_key_bundles::<S, F, BUNDLED, 2>(simd, outputs, sums, ahead),
+                _ => self.add_key_bundles::<S, F, BUNDLED, 1>(simd, outputs, sums, ahead),
+            }
+        } else if S::TURNS_DIGITS {
+            match group {
+                4 => self.add_turned_digits::<S, F, 4>(simd, outputs, sums, ahead),
+                3 => self.add_turned_digits::<S, F, 3>(simd, outputs, sums, ahead),
+                2 => self.add_turned_digits::<S, F, 2>(simd, outputs, sums, ahead),
+                _ => self.add_turned_digits::<S, F, 1>(simd, outputs, sums, ahead),
+            }
+        }
+    }
+}
+
+/// The numbers of rows and of outputs of the shapes that have [bundles](ProductShape::bundles).
+pub(super) const BUNDLED: usize = 2;
