@@ -227,7 +227,7 @@ fn width(
     parameters: &Parameters,
     bits: KeyBodyBits,
 ) -> Option<PackedWidth> {
-    match product.reads_packed_keys() {
+    match product.packs_keys() {
         true => parameters.packed_key_width(bits),
         false => None,
     }

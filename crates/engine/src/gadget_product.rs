@@ -160,9 +160,9 @@ impl GadgetProduct {
         self.plan.place_key_polynomial(key, place, scratch);
     }
 
-    /// Returns whether the products can read packed keys.
-    pub(crate) fn reads_packed_keys(&self) -> bool {
-        self.plan.reads_packed_keys()
+    /// Returns whether the keys of the products are packed.
+    pub(crate) fn packs_keys(&self) -> bool {
+        self.plan.reads_packed_keys() && self.isa().packs_bootstrap_keys()
     }
 
     /// The number of ciphertexts, 1 or 2, that [`turn_by_block`](Self::turn_by_block) is fastest with.

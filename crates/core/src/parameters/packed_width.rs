@@ -79,7 +79,8 @@ impl PackedWidth {
 impl Parameters {
     /// Returns the width of the coefficients of a bootstrapping key in memory that keeps `bits` bits of its bodies: the
     /// [narrowest](PackedWidth::narrowest) for the noise of the rows with less noise. Keys have doubles nevertheless on
-    /// processors without AVX-512, over 2^32, where products are exact, and with several levels.
+    /// processors that [do not pack](crate::simd::Isa::packs_bootstrap_keys) them, over 2^32, where products are exact, and with
+    /// several levels.
     pub fn packed_key_width(&self, bits: KeyBodyBits) -> Option<PackedWidth> {
         let levels = [self.pbs(), self.pbs_body()].map(|gadget| gadget.level_count.0);
         if self.torus_bits() != u64::BITS || levels != [1, 1] {

@@ -36,14 +36,15 @@ fn keys_in_memory_have_the_predicted_size() {
         let key = TimingKey::<T>::new(&parameters).unwrap();
         let [mut bootstrap, mut key_switch] = [bootstrap_key_bytes(set), key_switch_key_bytes(set)];
         // The model counts doubles and whole words, which some processors keep.
-        if Isa::detect().reads_packed_keys() {
-            if let Some(width) = parameters.packed_key_width(key_body_bits(&parameters)) {
-                let units = set.lwe_dimension.0 / set.lwe_block_size as usize;
-                bootstrap = bootstrap / 8 * width.bytes() + units * size_of::<f64>();
-            }
-            if parameters.packed_key_switch_variance() > 0.0 {
-                key_switch = key_switch / 4 * 3;
-            }
+        let isa = Isa::detect();
+        if isa.packs_bootstrap_keys()
+            && let Some(width) = parameters.packed_key_width(key_body_bits(&parameters))
+        {
+            let units = set.lwe_dimension.0 / set.lwe_block_size as usize;
+            bootstrap = bootstrap / 8 * width.bytes() + units * size_of::<f64>();
+        }
+        if isa.reads_packed_keys() && parameters.packed_key_switch_variance() > 0.0 {
+            key_switch = key_switch / 4 * 3;
         }
         assert_eq!(key.byte_counts(), [bootstrap, key_switch]);
         key.bootstrap_batch(3);
