@@ -150,6 +150,7 @@ pub(super) const PACKETS: Target = Target {
             topic,
             payload,
             id: 7,
+            retain: false,
         }
         .to_bytes();
         let others = b"\x20\x02\0\0\x90\x03\0\x01\x01\x40\x02\0\x07\xd0\0";
@@ -157,6 +158,7 @@ pub(super) const PACKETS: Target = Target {
             topic,
             payload: &[0; 1100],
             id: 7,
+            retain: true,
         };
         let large = large.to_bytes();
         vec![
