@@ -75,7 +75,7 @@ impl Avx512 {
             target_feature = "bmi2",
             target_feature = "fma"
         ));
-        found.then_some(Self {
+        found.then(|| Self {
             has_adders: adders::found(),
         })
     }
