@@ -3,8 +3,7 @@
 //! this *bundle* (Zhou, Yang, Liu, Zhang, Li: Faster Bootstrapping with Multiple Addends, IEEE Access 6, 2018).
 
 use super::key_form::Form;
-use super::turn::{MAX_BLOCK_SIZE, Turn, look_up};
-use super::turned_product::TurnedProduct;
+use super::turned_product::{TurnedProduct, keys_of};
 use crate::fft::node::Complex;
 use crate::simd::{Ahead, Lines, Simd};
 
@@ -15,7 +14,7 @@ impl<const C: usize> TurnedProduct<'_, C> {
     pub(super) fn add_key_bundles<'k, S: Simd, F: Form<S>, const R: usize, const O: usize>(
         &self,
         simd: S,
-        (form, mut outputs): (F, impl Iterator<Item = &'k [F::Number]>),
+        (form, outputs): (F, impl Iterator<Item = &'k [F::Number]>),
         sums: [&mut [f64]; C],
         ahead: &mut Lines<'_>,
     ) {
@@ -27,22 +26,9 @@ impl<const C: usize> TurnedProduct<'_, C> {
         let unit = simd.splat(self.key.unit());
         let bits = self.exponents[0].len();
 
-        let mut keys = [const { &[] as &[F::Number] }; O];
-        for key in &mut keys {
-            *key = outputs.next().unwrap_or(&[]);
-        }
-        let mut keys = keys.map(F::pairs);
+        let mut keys = keys_of::<S, F, O>(outputs).map(F::pairs);
         for node in 0..nodes {
-            let mut turns = [[Turn::<S>::NONE; MAX_BLOCK_SIZE]; C];
-            for (turns, exponents) in turns.iter_mut().zip(self.exponents) {
-                look_up(
-                    turns,
-                    self.monomials,
-                    exponents,
-                    self.key.unit(),
-                    (node, nodes),
-                );
-            }
+            let turns = self.turns_at::<S>(node, nodes);
             for row in 0..S::LANES {
                 let at = node * S::LANES + row;
                 // All loops over bundles have constant lengths, without which the compiler keeps bundles in memory.

@@ -3,6 +3,7 @@
 
 use super::key_form::{Doubles, Form, Integers};
 use super::step_key::StepKey;
+use super::turn::{MAX_BLOCK_SIZE, Turn, look_up};
 use super::{Monomials, ProductShape};
 use crate::parameters::PackedWidth;
 use crate::simd::{Lines, Simd};
@@ -88,6 +89,33 @@ impl<const C: usize> TurnedProduct<'_, C> {
             }
         }
     }
+
+    /// Looks up the monomials of all key bits of every ciphertext at node `node` of `nodes`.
+    #[inline(always)]
+    pub(super) fn turns_at<S: Simd>(
+        &self,
+        node: usize,
+        nodes: usize,
+    ) -> [[Turn<'_, S>; MAX_BLOCK_SIZE]; C] {
+        let mut turns = [[Turn::<S>::NONE; MAX_BLOCK_SIZE]; C];
+        for (turns, exponents) in turns.iter_mut().zip(self.exponents) {
+            let unit = self.key.unit();
+            look_up(turns, self.monomials, exponents, unit, (node, nodes));
+        }
+        turns
+    }
+}
+
+/// Returns the keys of the next `O` outputs.
+#[inline(always)]
+pub(super) fn keys_of<'k, S: Simd, F: Form<S>, const O: usize>(
+    mut outputs: impl Iterator<Item = &'k [F::Number]>,
+) -> [&'k [F::Number]; O] {
+    let mut keys = [const { &[] as &[F::Number] }; O];
+    for key in &mut keys {
+        *key = outputs.next().unwrap_or(&[]);
+    }
+    keys
 }
 
 /// The numbers of rows and of outputs of the shapes that have [bundles](ProductShape::bundles).
