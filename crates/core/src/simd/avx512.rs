@@ -14,8 +14,7 @@ use crate::torus::{Torus, exp2_neg};
 /// Proof that the processor has AVX-512 F, DQ, VL and BW, AVX2, BMI2 and FMA: a value
 /// exists only after detection.
 ///
-/// With `ADDERS`, transforms have the form for processors whose additions have ports of their own; see
-/// [`adders`](Avx512::adders).
+/// With `ADDERS`, transforms have the form for processors whose additions have ports of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Avx512<const ADDERS: bool = false> {
     /// True if transforms are to have that form.
