@@ -42,7 +42,7 @@ mod tests;
 use thiserror::Error;
 
 use crate::dimensions::PolynomialSize;
-use crate::simd::{self, Isa, dispatch, dispatch_transform};
+use crate::simd::{self, Isa, dispatch};
 
 pub(crate) use product::{HighHalf, LowHalf, Part, Sink, Whole};
 pub use trigonometry::root_of_unity;
@@ -121,7 +121,7 @@ impl<'t> FftPlan<'t> {
     pub fn forward(&self, data: &mut [f64]) {
         self.check(data);
         let twiddles = self.twiddles;
-        dispatch_transform!(self.isa, |simd| passes::forward(simd, data, twiddles));
+        dispatch!(self.isa, |simd| passes::forward(simd, data, twiddles));
     }
 
     /// Transforms back in place, without normalisation: the result is N/2 times the
@@ -135,7 +135,7 @@ impl<'t> FftPlan<'t> {
     pub fn inverse(&self, data: &mut [f64]) {
         self.check(data);
         let twiddles = self.twiddles;
-        dispatch_transform!(self.isa, |simd| passes::inverse(simd, data, twiddles));
+        dispatch!(self.isa, |simd| passes::inverse(simd, data, twiddles));
     }
 
     /// Transforms a key polynomial for [`multiply`](Self::multiply), in place, including the
@@ -217,7 +217,7 @@ impl<'t> FftPlan<'t> {
             }
         }
         let table = self.twiddles;
-        dispatch_transform!(self.isa, |simd| product::multiply::<_, P>(
+        dispatch!(self.isa, |simd| product::multiply::<_, P>(
             simd, table, input, key, term, sink
         ));
     }

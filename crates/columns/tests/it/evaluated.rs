@@ -52,13 +52,8 @@ fn a_server_computes_what_a_rehearsal_does() {
     assert_eq!(rest.decrypt(&secret).unwrap().numbers().unwrap(), expected);
     // An earlier result takes bootstraps itself before it is an operand. A bound refuses it before
     // the first of them.
-    // Its key switches can be called off until they are done, and are kept from then on.
-    let warmest = Computed::Number(warmest);
-    let called_off = Progress::default();
-    called_off.cancel();
-    assert!(warmest.export(&called_off).unwrap_err().is_cancelled());
-    let earlier = warmest.export(&Progress::default()).unwrap();
-    assert!(warmest.export(&called_off).is_ok());
+    let earlier = Computed::Number(warmest).export(&Progress::default());
+    let earlier = earlier.unwrap();
     assert!(matches!(earlier, Exported::Sealed(_)));
     let earlier = server.number_of(None, &metadata(&columns, 1).columns[0], earlier);
     let rest = earlier.minus(t).unwrap();
@@ -72,6 +67,13 @@ fn a_server_computes_what_a_rehearsal_does() {
     assert_eq!(progress.bootstraps(), 0);
     let done = server.compute_within(&parts, cost.bootstraps, &progress);
     assert_eq!(done.unwrap(), cost.bootstraps);
+    // The key switches of an export can be called off until they are done, and are kept from then on.
+    let called_off = Progress::default();
+    called_off.cancel();
+    let refused = parts[0].export(&called_off);
+    assert!(refused.unwrap_err().is_cancelled());
+    assert!(parts[0].export(&Progress::default()).is_ok());
+    assert!(parts[0].export(&called_off).is_ok());
     let [rest] = server.compute([&rest]).unwrap();
     assert_eq!(rest.decrypt(&secret).unwrap().numbers().unwrap(), expected);
     // Bounds, and keys of somebody else.

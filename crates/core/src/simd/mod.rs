@@ -207,7 +207,7 @@ macro_rules! dispatch {
 pub(crate) use dispatch;
 
 /// Evaluates an expression as [`dispatch`] does, in the form that the ports of the processor suggest. It is for the
-/// transforms; other kernels have one form.
+/// transforms of external products; other kernels have one form, so that the boards' programs stay small.
 macro_rules! dispatch_transform {
     ($isa:expr, |$simd:ident| $body:expr) => {
         match $isa.adders() {
