@@ -31,6 +31,7 @@ impl<V: Copy> Complex<V> {
 
     /// Adds `a * b`.
     #[inline(always)]
+    #[cfg_attr(not(feature = "alloc"), allow(dead_code))]
     pub(super) fn add_product<S: Simd<F64 = V>>(&mut self, simd: S, a: Self, b: Self) {
         self.re = simd.mul_add(a.re, b.re, self.re);
         self.im = simd.mul_add(a.re, b.im, self.im);

@@ -208,6 +208,7 @@ pub(crate) use dispatch;
 
 /// Evaluates an expression as [`dispatch`] does, in the form that the ports of the processor suggest. It is for the
 /// transforms of external products; other kernels have one form, so that the boards' programs stay small.
+#[cfg_attr(not(feature = "alloc"), allow(unused_macros))]
 macro_rules! dispatch_transform {
     ($isa:expr, |$simd:ident| $body:expr) => {
         match $isa.adders() {
@@ -220,6 +221,7 @@ macro_rules! dispatch_transform {
         }
     };
 }
+#[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
 pub(crate) use dispatch_transform;
 
 /// Runs `kernel`, a plain loop, compiled for `isa`, so that the compiler's own vectors are as
