@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use tfhe_sbc_core::fft::external_product::ProductShape;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_engine::bootstrap::lockstep;
 
@@ -97,15 +98,18 @@ fn operations(parameters: &Parameters) -> f64 {
     let size = parameters.polynomial_size().get() as f64;
     let block_size = f64::from(parameters.lwe_block_size());
     let k = parameters.glwe_dimension().0;
-    let rows = (k * parameters.pbs().level_count.0 + parameters.pbs_body().level_count.0) as f64;
-    let outputs = (k + 1) as f64;
+    let shape = ProductShape {
+        block_size: parameters.lwe_block_size() as usize,
+        rows: k * parameters.pbs().level_count.0 + parameters.pbs_body().level_count.0,
+        outputs: k + 1,
+    };
+    let (rows, outputs) = (shape.rows as f64, shape.outputs as f64);
     let points = size / 2.0;
     let transform = points / 2.0 * points.log2() * 6.0;
     // For each point and bit: complex multiply-adds of every row and output, the factor X^a - 1,
     // and a complex multiply-add of it for every output; or, for each point, complex multiply-adds of every row and output
     // with the bundle of the key of all bits.
-    let bundles = rows == 2.0 && outputs == 2.0 && block_size > outputs;
-    let turned = match bundles {
+    let turned = match shape.bundles() {
         true => rows * outputs,
         false => block_size * outputs,
     };

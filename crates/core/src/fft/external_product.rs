@@ -64,7 +64,7 @@ impl ProductShape {
     /// `(l + 1) r o` products of complex numbers, where multiplying the digits takes `l r (o + 1)`: fewer if there are more bits
     /// than outputs. With two rows and two outputs, as ciphertexts of two polynomials have without levels, the bundles of all rows
     /// and outputs stay in registers. The answer does not depend on the instruction set, nor on how outputs are shared out.
-    fn bundles(self) -> bool {
+    pub fn bundles(self) -> bool {
         self.rows == BUNDLED && self.outputs == BUNDLED && self.block_size > self.outputs
     }
 }

@@ -36,7 +36,7 @@ pub(crate) trait Simd: Copy {
     /// The number of outputs of an external product whose sums stay in registers: 1 to 4.
     const PRODUCT_OUTPUTS: usize;
     /// True if an external product multiplies its digits, and not its sums, by the factors of the key bits. This leaves room in
-    /// the registers for the sums of two ciphertexts. Packed keys are read in this form only.
+    /// the registers for the sums of two ciphertexts. Packed keys are read where this is true only.
     const TURNS_DIGITS: bool;
 
     /// A vector of doubles.
