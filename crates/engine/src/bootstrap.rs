@@ -34,7 +34,7 @@ use crate::seeded_rows::Progress;
 use crate::server_key::ServerKey;
 
 /// The largest number of ciphertexts that one thread advances in one pass over the bootstrapping key.
-pub const LOCKSTEP: usize = 8;
+pub const LOCKSTEP: usize = 16;
 
 /// The largest number of batches of full lockstep in a round: enough to balance the threads.
 pub(crate) const BATCHES: usize = 4;

@@ -9,7 +9,7 @@ use super::{CostModel, SIZES, SMALLEST_SIZE_LOG2};
 
 /// The largest number of ciphertexts that a thread of the engine advances in one pass over the
 /// key.
-pub const LOCKSTEP: usize = 8;
+pub const LOCKSTEP: usize = 16;
 
 /// The number of ciphertexts that a thread advances in one pass, for a batch on a number of
 /// threads. This is the engine's rule.
