@@ -21,6 +21,8 @@ const TILE: usize = simd::KEY_SWITCH_TILE_COLUMNS;
 const LANES: usize = simd::KEY_SWITCH_TILE_CIPHERTEXTS;
 /// The number of rows of a tile that are processed while they are in the second-level cache.
 const ROWS_AT_A_TIME: usize = 1024;
+/// The number of rows that lie together for products of bytes. It divides the number of rows, because N is a multiple of it.
+const TOGETHER: usize = simd::KEY_SWITCH_ROWS_TOGETHER;
 
 /// The key-switching key in seeded form: the bodies only. The mask of row `i · level_count + j` is
 /// the next `n` scalars of stream 0 of the expander.
@@ -77,24 +79,28 @@ pub struct KeySwitchKey {
 
 /// The rows of all tiles, tile by tile.
 enum Tiles {
-    /// Rows whose columns keep all bits.
-    Whole(LargeBuffer<[u32; TILE]>),
-    /// Rows whose columns keep 24 bits.
-    Packed(LargeBuffer<[u32; simd::KEY_SWITCH_PACKED_WORDS]>),
+    /// Rows whose columns keep all bits, one by one.
+    Rows(LargeBuffer<[u32; TILE]>),
+    /// The bytes of rows that lie together, whose columns keep 24 bits.
+    Bytes(LargeBuffer<[[u32; TILE]; simd::KEY_SWITCH_BYTES]>),
 }
 
 impl Tiles {
     fn zeroed(parameters: &Parameters, isa: Isa, rows: usize) -> Self {
-        match isa.reads_packed_keys() && parameters.packed_key_switch_variance() > 0.0 {
-            true => Self::Packed(LargeBuffer::zeroed(rows)),
-            false => Self::Whole(LargeBuffer::zeroed(rows)),
+        // A digit has at most a byte.
+        let narrow = parameters.key_switch().base_log.0 <= i8::BITS;
+        let fewer_bits = parameters.packed_key_switch_variance() > 0.0;
+        match isa.multiplies_bytes() && narrow && fewer_bits {
+            true => Self::Bytes(LargeBuffer::zeroed(rows / TOGETHER)),
+            false => Self::Rows(LargeBuffer::zeroed(rows)),
         }
     }
 
-    fn set(&mut self, row: usize, columns: &[u32; TILE]) {
+    /// Stores some rows of a tile from row `first` of all tiles on, a multiple of [`TOGETHER`].
+    fn set(&mut self, first: usize, columns: &[[u32; TILE]; TOGETHER]) {
         match self {
-            Self::Whole(rows) => rows[row] = *columns,
-            Self::Packed(rows) => rows[row] = simd::key_switch_packed_row(columns),
+            Self::Rows(rows) => rows[first..first + TOGETHER].copy_from_slice(columns),
+            Self::Bytes(rows) => rows[first / TOGETHER] = simd::key_switch_bytes_of(columns),
         }
     }
 }
@@ -108,11 +114,17 @@ impl KeySwitchKey {
         let mut tiles = Tiles::zeroed(parameters, isa, rows * tile_count);
         let mut mask_stream = ExpanderKind::ChaCha20.mask_stream(&seeded.mask_seed, 0);
         let mut row = vec![0u32; tile_count * TILE];
-        for (r, &body) in seeded.bodies.iter().enumerate() {
-            random::fill_uniform(&mut mask_stream, &mut row[..output.0]);
-            row[output.0] = body;
-            for (t, columns) in row.as_chunks::<TILE>().0.iter().enumerate() {
-                tiles.set(t * rows + r, columns);
+        let mut of_tiles = vec![[[0u32; TILE]; TOGETHER]; tile_count];
+        for (group, bodies) in seeded.bodies.as_chunks::<TOGETHER>().0.iter().enumerate() {
+            for (r, &body) in bodies.iter().enumerate() {
+                random::fill_uniform(&mut mask_stream, &mut row[..output.0]);
+                row[output.0] = body;
+                for (columns, of_tile) in row.as_chunks().0.iter().zip(&mut of_tiles) {
+                    of_tile[r] = *columns;
+                }
+            }
+            for (tile, columns) in of_tiles.iter().enumerate() {
+                tiles.set(tile * rows + TOGETHER * group, columns);
             }
         }
         Self {
@@ -132,8 +144,8 @@ impl KeySwitchKey {
         let isa = Isa::detect();
         let mut tiles = Tiles::zeroed(parameters, isa, row_count);
         let scalars = match &mut tiles {
-            Tiles::Whole(rows) => rows.as_flattened_mut(),
-            Tiles::Packed(rows) => rows.as_flattened_mut(),
+            Tiles::Rows(rows) => rows.as_flattened_mut(),
+            Tiles::Bytes(rows) => rows.as_flattened_mut().as_flattened_mut(),
         };
         let scalars = scalars.iter_mut().zip(filler_words());
         scalars.for_each(|(scalar, word)| *scalar = word as u32);
@@ -149,8 +161,8 @@ impl KeySwitchKey {
     /// The number of bytes in memory.
     pub fn byte_count(&self) -> usize {
         match &self.tiles {
-            Tiles::Whole(rows) => size_of_val(&**rows),
-            Tiles::Packed(rows) => size_of_val(&**rows),
+            Tiles::Rows(rows) => size_of_val(&**rows),
+            Tiles::Bytes(rows) => size_of_val(&**rows),
         }
     }
 
@@ -166,16 +178,17 @@ impl KeySwitchKey {
     pub fn switch_batch_into<T: Torus>(&self, inputs: &[&[T]], outputs: &mut [u32]) {
         let out_len = self.output.0 + 1;
         assert_eq!(outputs.len(), inputs.len() * out_len);
-        let rows = self.row_count();
-        let digits: Vec<Vec<i32>> = inputs.par_iter().map(|lwe| self.digits(lwe)).collect();
-        let digits: Vec<&[i32]> = digits.iter().map(Vec::as_slice).collect();
-
-        let columns: Vec<Vec<[u32; TILE]>> = match &self.tiles {
-            Tiles::Whole(tiles) => tile_sums(tiles, rows, &digits, |sums, rows, digits| {
-                simd::key_switch_tile(self.isa, sums, rows, digits);
-            }),
-            Tiles::Packed(tiles) => tile_sums(tiles, rows, &digits, |sums, rows, digits| {
-                simd::key_switch_packed_tile(self.isa, sums, rows, digits);
+        let columns = match &self.tiles {
+            Tiles::Rows(tiles) => self.tile_sums(
+                tiles,
+                inputs,
+                std::convert::identity,
+                |sums, rows, digits| {
+                    simd::key_switch_tile(self.isa, sums, rows, digits);
+                },
+            ),
+            Tiles::Bytes(tiles) => self.tile_sums(tiles, inputs, together, |sums, rows, digits| {
+                simd::key_switch_bytes_tile(self.isa, sums, rows, digits);
             }),
         };
         for (c, (out, lwe)) in outputs.chunks_exact_mut(out_len).zip(inputs).enumerate() {
@@ -210,29 +223,41 @@ impl KeySwitchKey {
         }
         digits
     }
+
+    /// The sums `-Σ digit · row` of the columns of every tile, for every ciphertext. `arrange` puts the digits of a ciphertext in
+    /// the order of the elements of `tiles`, and `add(sums, some_elements, digits)` adds those of some elements for at
+    /// most [`LANES`] ciphertexts.
+    fn tile_sums<T: Torus, R: Sync, D: Sync + Send>(
+        &self,
+        tiles: &[R],
+        inputs: &[&[T]],
+        arrange: impl Fn(Vec<i32>) -> Vec<D> + Sync,
+        add: impl Fn(&mut [[u32; TILE]], &[R], &[&[D]]) + Sync,
+    ) -> Vec<Vec<[u32; TILE]>> {
+        let digits = inputs.par_iter().map(|lwe| arrange(self.digits(lwe)));
+        let digits: Vec<Vec<D>> = digits.collect();
+        let elements = digits.first().map_or(self.row_count(), Vec::len);
+        let at_a_time = (ROWS_AT_A_TIME * elements / self.row_count()).max(1);
+        let of_tile = |tile: &[R]| {
+            let mut sums = vec![[0u32; TILE]; digits.len()];
+            for (block, rows) in tile.chunks(at_a_time).enumerate() {
+                let start = block * at_a_time;
+                for (sums, digits) in sums.chunks_mut(LANES).zip(digits.chunks(LANES)) {
+                    let mut lanes = [&[][..]; LANES];
+                    for (lane, digits) in lanes.iter_mut().zip(digits) {
+                        *lane = &digits[start..start + rows.len()];
+                    }
+                    add(sums, rows, &lanes[..digits.len()]);
+                }
+            }
+            sums
+        };
+        tiles.par_chunks_exact(elements).map(of_tile).collect()
+    }
 }
 
-/// The sums `-Σ digit · row` of the columns of every tile, for every ciphertext. A tile has `rows` rows, and
-/// `add(sums, some_rows, digits)` adds those of some rows for at most [`LANES`] ciphertexts.
-fn tile_sums<R: Sync>(
-    tiles: &[R],
-    rows: usize,
-    digits: &[&[i32]],
-    add: impl Fn(&mut [[u32; TILE]], &[R], &[&[i32]]) + Sync,
-) -> Vec<Vec<[u32; TILE]>> {
-    let of_tile = |tile: &[R]| {
-        let mut sums = vec![[0u32; TILE]; digits.len()];
-        for (block, rows) in tile.chunks(ROWS_AT_A_TIME).enumerate() {
-            let start = block * ROWS_AT_A_TIME;
-            for (sums, digits) in sums.chunks_mut(LANES).zip(digits.chunks(LANES)) {
-                let mut lanes = [&[][..]; LANES];
-                for (lane, digits) in lanes.iter_mut().zip(digits) {
-                    *lane = &digits[start..start + rows.len()];
-                }
-                add(sums, rows, &lanes[..digits.len()]);
-            }
-        }
-        sums
-    };
-    tiles.par_chunks_exact(rows).map(of_tile).collect()
+/// Arranges digits for products of bytes.
+fn together(digits: Vec<i32>) -> Vec<[i8; TOGETHER]> {
+    let groups = digits.as_chunks::<TOGETHER>().0.iter();
+    groups.map(|group| group.map(|digit| digit as i8)).collect()
 }

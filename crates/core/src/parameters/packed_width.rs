@@ -6,7 +6,7 @@ use crate::parameter_sets::KeyBodyBits;
 use crate::torus::exp2_neg;
 
 /// Returns the variance, a fraction of the torus squared, that the rounding of a key-switching key in memory adds to the error
-/// of its rows: that of [columns of 24 bits](crate::simd::key_switch_packed_row) if it is at most 1/4000 of the
+/// of its rows: that of [columns of 24 bits](crate::simd::key_switch_bytes_of) if it is at most 1/4000 of the
 /// variance `noise` that they have anyway, which changes no failure probability noticeably, or else 0, for columns that keep all bits.
 ///
 /// Each column is off by a uniform part of a step, and those of the mask are multiplied by the small key, of whose

@@ -229,18 +229,6 @@ impl Simd for Avx2 {
         proved!(_mm256_storeu_si256(chunk.as_mut_ptr().cast(), value));
     }
     #[inline(always)]
-    fn join_low_bytes(self, words: [Self::U32; 3]) -> Self::U32 {
-        proved!({
-            let top = _mm256_slli_epi32::<24>(words[0]);
-            let next = _mm256_and_si256(
-                _mm256_slli_epi32::<16>(words[1]),
-                _mm256_set1_epi32(0xff_0000),
-            );
-            let low = _mm256_and_si256(_mm256_slli_epi32::<8>(words[2]), _mm256_set1_epi32(0xff00));
-            _mm256_or_si256(_mm256_or_si256(top, next), low)
-        })
-    }
-    #[inline(always)]
     fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32 {
         proved!(_mm256_sub_epi32(c, _mm256_mullo_epi32(a, b)))
     }

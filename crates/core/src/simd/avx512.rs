@@ -19,6 +19,7 @@ use crate::torus::{Torus, exp2_neg};
 pub struct Avx512<const ADDERS: bool = false> {
     /// True if transforms are to have that form.
     has_adders: bool,
+    byte_products: Option<ByteProducts>,
 }
 
 /// Calls intrinsics; the `Avx512` value that the method was called on proves that they are
@@ -50,9 +51,12 @@ fn neg_mul_add(a: __m512d, b: __m512d, mut c: __m512d) -> __m512d {
 }
 
 mod adders;
+mod bytes;
 mod cube;
 mod packed_key;
 mod unpack;
+
+pub(super) use bytes::ByteProducts;
 
 impl Avx512 {
     pub(super) fn detect() -> Option<Self> {
@@ -76,6 +80,7 @@ impl Avx512 {
         ));
         found.then(|| Self {
             has_adders: adders::found(),
+            byte_products: ByteProducts::detect(),
         })
     }
 
@@ -83,6 +88,7 @@ impl Avx512 {
     pub(super) fn with_other_transforms(self) -> Self {
         Self {
             has_adders: !self.has_adders,
+            ..self
         }
     }
 
@@ -92,16 +98,26 @@ impl Avx512 {
     /// vectors had better be transposed in registers.
     #[inline(always)]
     pub(crate) fn adders(self) -> Option<Avx512<true>> {
-        self.has_adders.then_some(Avx512 { has_adders: true })
+        self.has_adders.then_some(Avx512 {
+            has_adders: true,
+            byte_products: self.byte_products,
+        })
     }
 }
 
 impl<const ADDERS: bool> Avx512<ADDERS> {
+    /// The proof that the processor multiplies bytes, if it does.
+    #[inline(always)]
+    pub(super) fn byte_products(self) -> Option<ByteProducts> {
+        self.byte_products
+    }
+
     /// Returns the proof for kernels that have one form only.
     #[inline(always)]
     fn plain(self) -> Avx512 {
         Avx512 {
             has_adders: self.has_adders,
+            byte_products: self.byte_products,
         }
     }
 
@@ -303,19 +319,6 @@ impl<const ADDERS: bool> Simd for Avx512<ADDERS> {
     #[inline(always)]
     fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32) {
         proved!(_mm512_storeu_si512(chunk.as_mut_ptr().cast(), value));
-    }
-    #[inline(always)]
-    fn join_low_bytes(self, words: [Self::U32; 3]) -> Self::U32 {
-        // Bitwise `mask ? x : y`, the mask being the first operand.
-        const SELECT: i32 = 0xca;
-        proved!({
-            let (upper, middle) = (_mm512_set1_epi32(0xff_0000), _mm512_set1_epi32(0xff00));
-            let top = _mm512_slli_epi32::<24>(words[0]);
-            let next = _mm512_slli_epi32::<16>(words[1]);
-            let low = _mm512_slli_epi32::<8>(words[2]);
-            let top = _mm512_ternarylogic_epi32::<SELECT>(upper, next, top);
-            _mm512_ternarylogic_epi32::<SELECT>(middle, low, top)
-        })
     }
     #[inline(always)]
     fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32 {

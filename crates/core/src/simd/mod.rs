@@ -38,6 +38,7 @@ mod convert;
 mod decompose;
 mod fourier;
 mod key_switch;
+mod key_switch_bytes;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
 mod neon;
 mod ntt;
@@ -77,7 +78,7 @@ pub(crate) use torus_slice::{TorusSlice, TorusSliceMut};
 pub(crate) use vector::Simd;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use vector::{Cube, align_spills};
-pub use vector::{KEY_SWITCH_PACKED_WORDS, KEY_SWITCH_TILE_COLUMNS};
+pub use vector::{KEY_SWITCH_BYTES, KEY_SWITCH_ROWS_TOGETHER, KEY_SWITCH_TILE_COLUMNS};
 
 /// The largest number of ciphertexts that [`key_switch_tile`] processes at once.
 pub const KEY_SWITCH_TILE_CIPHERTEXTS: usize = 4;
@@ -107,6 +108,13 @@ pub enum Isa {
     #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
     Neon(Neon),
 }
+
+/// The instruction that multiplies bytes.
+#[cfg(target_arch = "x86_64")]
+use avx512::ByteProducts;
+/// No instruction multiplies bytes.
+#[cfg(not(target_arch = "x86_64"))]
+type ByteProducts = core::convert::Infallible;
 
 /// The instruction set that has a second form of transforms.
 #[cfg(target_arch = "x86_64")]
@@ -161,6 +169,21 @@ impl Isa {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(proof) => proof.adders(),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the processor adds several products of bytes to a word in one instruction, so that key switches had better
+    /// multiply bytes.
+    pub fn multiplies_bytes(self) -> bool {
+        self.byte_products().is_some()
+    }
+
+    /// The proof of such an instruction.
+    fn byte_products(self) -> Option<ByteProducts> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(proof) => proof.byte_products(),
             _ => None,
         }
     }
@@ -370,34 +393,36 @@ pub fn key_switch_tile(
     dispatch!(isa, |simd| key_switch::tile(simd, acc, key_tile, digits));
 }
 
-/// Rounds the columns of a row of a tile to a step of 2^8, at most half a step away, so that four of them have room in three
-/// words: the fourth consists of the lowest bytes of three words, and these have the multiple of 2^8 that brings them next
-/// to theirs.
-pub fn key_switch_packed_row(
-    columns: &[u32; KEY_SWITCH_TILE_COLUMNS],
-) -> [u32; KEY_SWITCH_PACKED_WORDS] {
-    key_switch::packed_row(columns)
+/// Rounds the columns of four rows of a tile to their three upper bytes, to nearest, and returns these from the lowest one up: each
+/// word has a byte of one column in the four rows.
+pub fn key_switch_bytes_of(
+    rows: &[[u32; KEY_SWITCH_TILE_COLUMNS]; KEY_SWITCH_ROWS_TOGETHER],
+) -> [[u32; KEY_SWITCH_TILE_COLUMNS]; KEY_SWITCH_BYTES] {
+    key_switch_bytes::bytes_of(rows)
 }
 
-/// Does the same as [`key_switch_tile`] with rows of [`key_switch_packed_row`].
+/// Does the same as [`key_switch_tile`] with the [bytes](key_switch_bytes_of) of rows, and four digits together. It is fast where
+/// [`Isa::multiplies_bytes`].
 ///
 /// # Panics
 ///
 /// As [`key_switch_tile`].
-pub fn key_switch_packed_tile(
+pub fn key_switch_bytes_tile(
     isa: Isa,
     acc: &mut [[u32; KEY_SWITCH_TILE_COLUMNS]],
-    key_tile: &[[u32; KEY_SWITCH_PACKED_WORDS]],
-    digits: &[&[i32]],
+    key_tile: &[[[u32; KEY_SWITCH_TILE_COLUMNS]; KEY_SWITCH_BYTES]],
+    digits: &[&[[i8; KEY_SWITCH_ROWS_TOGETHER]]],
 ) {
     check_tile(acc.len(), key_tile.len(), digits);
-    dispatch!(isa, |simd| key_switch::packed_tile(
-        simd, acc, key_tile, digits
-    ));
+    match isa.byte_products() {
+        #[cfg(target_arch = "x86_64")]
+        Some(proof) => proof.tile(acc, key_tile, digits),
+        _ => key_switch_bytes::tile(acc, key_tile, digits),
+    }
 }
 
 #[track_caller]
-fn check_tile(ciphertexts: usize, rows: usize, digits: &[&[i32]]) {
+fn check_tile<D>(ciphertexts: usize, rows: usize, digits: &[&[D]]) {
     assert!(
         ciphertexts <= KEY_SWITCH_TILE_CIPHERTEXTS,
         "more than {KEY_SWITCH_TILE_CIPHERTEXTS} ciphertexts"

@@ -274,15 +274,6 @@ impl Simd for Neon {
         proved!(vst1q_u32(chunk.as_mut_ptr(), value));
     }
     #[inline(always)]
-    fn join_low_bytes(self, words: [Self::U32; 3]) -> Self::U32 {
-        proved!({
-            let top = vshlq_n_u32::<24>(words[0]);
-            let next = vandq_u32(vshlq_n_u32::<16>(words[1]), vdupq_n_u32(0xff_0000));
-            let low = vandq_u32(vshlq_n_u32::<8>(words[2]), vdupq_n_u32(0xff00));
-            vorrq_u32(vorrq_u32(top, next), low)
-        })
-    }
-    #[inline(always)]
     fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32 {
         proved!(vmlsq_u32(c, a, b))
     }

@@ -3,7 +3,7 @@
 use super::{Isa, Simd, dispatch};
 
 impl Isa {
-    /// Returns whether external products can read packed keys, and whether key-switching keys are packed, on this instruction set.
+    /// Returns whether external products can read packed keys on this instruction set.
     pub fn reads_packed_keys(self) -> bool {
         dispatch!(self, |simd| turns_digits_of(simd))
     }

@@ -1,7 +1,6 @@
 //! The kernels in plain Rust: short arrays, which the compiler keeps in the
 //! vector registers of the target's baseline (SSE2, NEON) where it has any.
 
-use super::key_switch::join_low_bytes;
 use super::{Simd, packed_key};
 
 const LANES: usize = 4;
@@ -111,13 +110,6 @@ impl Simd for Portable {
     #[inline(always)]
     fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32) {
         *chunk = value;
-    }
-    #[inline(always)]
-    fn join_low_bytes(self, words: [Self::U32; 3]) -> Self::U32 {
-        core::array::from_fn(
-            #[inline(always)]
-            |lane| join_low_bytes(words.map(|words| words[lane])),
-        )
     }
     #[inline(always)]
     fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, mut c: Self::U32) -> Self::U32 {

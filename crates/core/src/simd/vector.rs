@@ -14,9 +14,11 @@ use crate::torus::Torus;
 /// The number of output columns of one tile of a key-switching key.
 pub const KEY_SWITCH_TILE_COLUMNS: usize = 64;
 
-/// The number of words of a row of a tile whose columns keep 24 bits; see
-/// [`key_switch_packed_row`](super::key_switch_packed_row).
-pub const KEY_SWITCH_PACKED_WORDS: usize = KEY_SWITCH_TILE_COLUMNS * 3 / 4;
+/// The number of rows of a key-switching key that lie together where key switches [multiply bytes](super::Isa::multiplies_bytes).
+pub const KEY_SWITCH_ROWS_TOGETHER: usize = 4;
+
+/// The number of bytes that their columns keep.
+pub const KEY_SWITCH_BYTES: usize = 3;
 
 /// An instruction set, as a value that proves that the processor has it.
 ///
@@ -98,8 +100,6 @@ pub(crate) trait Simd: Copy {
     fn load_u32(self, chunk: &Self::ChunkU32) -> Self::U32;
     /// Writes a chunk, of any alignment.
     fn store_u32(self, chunk: &mut Self::ChunkU32, value: Self::U32);
-    /// Returns the integers whose three upper bytes are the lowest bytes of `words`, and whose lowest byte is 0.
-    fn join_low_bytes(self, words: [Self::U32; 3]) -> Self::U32;
     /// Returns `c - a * b mod 2^32`.
     fn neg_mul_add_u32(self, a: Self::U32, b: Self::U32, c: Self::U32) -> Self::U32;
 

@@ -43,7 +43,7 @@ fn keys_in_memory_have_the_predicted_size() {
             let units = set.lwe_dimension.0 / set.lwe_block_size as usize;
             bootstrap = bootstrap / 8 * width.bytes() + units * size_of::<f64>();
         }
-        if isa.reads_packed_keys() && parameters.packed_key_switch_variance() > 0.0 {
+        if isa.multiplies_bytes() && parameters.packed_key_switch_variance() > 0.0 {
             key_switch = key_switch / 4 * 3;
         }
         assert_eq!(key.byte_counts(), [bootstrap, key_switch]);
