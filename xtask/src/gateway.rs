@@ -54,11 +54,13 @@ pub(crate) fn run(depth: Depth) -> Result<(), Failure> {
     })
 }
 
-/// Cargo in the gateway's workspace.
+/// Cargo in the gateway's workspace. It does not build incrementally: after a build that was killed, the objects of the kept folder
+/// did not fit each other, and linking failed until they were removed.
 fn cargo() -> Result<Command, Failure> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(root().join("gateway"))
+        .env("CARGO_INCREMENTAL", "0")
         .env("CARGO_TARGET_DIR", cache()?);
     Ok(cargo)
 }
