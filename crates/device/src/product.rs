@@ -93,6 +93,16 @@ impl<'w, T: ProductTorus> Product<'w, T> {
         }
     }
 
+    /// Memory that [`add_sum`](Self::add_sum) overwrites before it reads it, for other uses until then. It may be empty.
+    pub(crate) fn spare(&mut self) -> &mut [T] {
+        match self {
+            #[cfg(feature = "fft")]
+            Self::Fourier(product) => product.spare(),
+            #[cfg(feature = "ntt")]
+            Self::Kept(_) | Self::Remade(_) => &mut [],
+        }
+    }
+
     /// Adds `Σ uniform_j · small_j` to `out`, exactly. Constant-time.
     pub(crate) fn add_sum(&mut self, uniform: &mut impl UniformPolynomials<T>, out: &mut [T]) {
         match self {

@@ -5,7 +5,7 @@ use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::{KeyFingerprint, Parameters};
 use tfhe_sbc_core::random::{
     AnyExpander, EntropySource, ExpanderKind, MaskSeed, NoSource, NoiseSeed, SeedSequence,
-    add_noise,
+    add_noise_with,
 };
 use tfhe_sbc_core::wire::columns::{
     ListMasks, header as column_header, mask_bits, payload_len as column_payload_len, table_head,
@@ -130,9 +130,12 @@ impl<'w, T: ProductTorus> State<'w, T> {
         self.product.wipe();
     }
 
-    /// Adds noise from a stream to the first `used` coefficients.
+    /// Adds noise from a stream to the first `used` coefficients of the body, to which the product is added next.
     pub(crate) fn add_noise(&mut self, stream: &mut AnyExpander, used: usize) {
-        add_noise(self.parameters.glwe_noise(), stream, &mut self.body[..used]);
+        let noise = self.parameters.glwe_noise();
+        // The words of the noise are overwritten by the first mask, or wiped with the product.
+        let words = self.product.spare();
+        add_noise_with(noise, stream, &mut self.body[..used], words);
     }
 }
 

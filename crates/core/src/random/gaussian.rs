@@ -8,7 +8,7 @@ pub(super) mod double;
 pub(super) mod single;
 
 use super::expander::Expander;
-use crate::simd::Isa;
+use crate::simd::{Isa, TorusSliceMut};
 use crate::torus::{Torus, exp2_neg};
 
 /// The largest standard deviation, in steps of q, of the single-precision method:
@@ -16,16 +16,22 @@ use crate::torus::{Torus, exp2_neg};
 /// deviation, and every integer that it may draw has fewer than the 24 bits of a single.
 const SINGLE_LIMIT: f64 = 65_536.0;
 
-/// Adds `round(standard_deviation * q * z)` to every element, where `z` is standard normal.
+/// Adds `round(standard_deviation * q * z)` to every element, where `z` is standard normal. `words` is memory for the method of single
+/// precision, of any length.
 pub(super) fn add<T: Torus>(
     isa: Isa,
     standard_deviation: f64,
     expander: &mut impl Expander,
     values: &mut [T],
+    words: &mut [T],
 ) {
     let scale = standard_deviation / exp2_neg(T::BITS);
     if scale <= SINGLE_LIMIT {
-        single::add(isa, scale as f32, expander, values);
+        let words = match TorusSliceMut::new(words) {
+            TorusSliceMut::U32(words) => words,
+            TorusSliceMut::U64(_) => &mut [],
+        };
+        single::add(isa, scale as f32, expander, values, words);
     } else {
         double::add(isa, scale, expander, values);
     }

@@ -61,7 +61,7 @@ pub use blake2x::blake2b_256;
 pub use entropy::{EntropyError, EntropySource, NoSource};
 pub use expander::Expander;
 pub use expander_kind::{AnyExpander, ExpanderKind, UnsupportedExpander};
-pub use noise::{NoiseDistribution, NoiseDistributionError, add_noise};
+pub use noise::{NoiseDistribution, NoiseDistributionError, add_noise, add_noise_with};
 #[cfg(feature = "blake2")]
 pub use seal::{SealGenerator, SealPrng};
 pub use seed::{MaskSeed, NoiseSeed, ReseedPolicy, Seed, SeedSequence};

@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::centered_binomial::MAX_ETA;
 use super::expander::Expander;
 use super::{centered_binomial, gaussian, tuniform};
-use crate::simd::Isa;
+use crate::simd::{Isa, as_bytes_mut};
 use crate::torus::{Torus, exp2_neg};
 
 /// The distribution of the error of a fresh ciphertext. It is part of the key owner's parameter
@@ -152,25 +152,42 @@ pub fn add_noise<T: Torus>(
     expander: &mut impl Expander,
     values: &mut [T],
 ) {
-    add_noise_on(Isa::detect(), distribution, expander, values);
+    add_noise_on(Isa::detect(), distribution, expander, values, &mut []);
 }
 
-/// Does the same as [`add_noise`] on a given instruction set.
+/// Does the same as [`add_noise`] with the words of the stream in memory of the caller. This is faster than memory on the stack,
+/// which has to be wiped. `words` may have any length; it is used for Gaussians of the first kind and for TUniform. On return it
+/// holds what the noise was made of: the caller wipes or overwrites it.
+///
+/// # Panics
+///
+/// As [`add_noise`].
+pub fn add_noise_with<T: Torus>(
+    distribution: NoiseDistribution,
+    expander: &mut impl Expander,
+    values: &mut [T],
+    words: &mut [T],
+) {
+    add_noise_on(Isa::detect(), distribution, expander, values, words);
+}
+
+/// Does the same as [`add_noise_with`] on a given instruction set.
 pub(super) fn add_noise_on<T: Torus>(
     isa: Isa,
     distribution: NoiseDistribution,
     expander: &mut impl Expander,
     values: &mut [T],
+    words: &mut [T],
 ) {
     if let Err(error) = distribution.validate(T::BITS) {
         panic!("{error}");
     }
     match distribution {
         NoiseDistribution::Gaussian { standard_deviation } => {
-            gaussian::add(isa, standard_deviation, expander, values);
+            gaussian::add(isa, standard_deviation, expander, values, words);
         }
         NoiseDistribution::TUniform { bound_log2 } => {
-            tuniform::add(isa, bound_log2, expander, values);
+            tuniform::add(isa, bound_log2, expander, values, as_bytes_mut(words));
         }
         NoiseDistribution::CenteredBinomial { eta } => {
             centered_binomial::add(eta, expander, values);

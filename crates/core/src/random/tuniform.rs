@@ -20,20 +20,35 @@ const CHUNK_BYTES: usize = if cfg!(any(target_arch = "x86_64", target_arch = "aa
 /// low bits `r` of the word it is `(r >> 1) + (r & 1) - 2^bound_log2`: the sum of a uniform
 /// integer and a bit, so that the two end points have half the mass of the rest.
 ///
-/// `bound_log2` is at most 62. Constant-time.
+/// `bound_log2` is at most 62. `bytes` is memory, of any length, which is used if it has at least [`CHUNK_BYTES`]. Constant-time.
 pub(super) fn add<T: Torus>(
     isa: Isa,
     bound_log2: u32,
     expander: &mut impl Expander,
     values: &mut [T],
+    bytes: &mut [u8],
 ) {
-    let mut buffer = Scratch::<u8, CHUNK_BYTES>::new();
+    if bytes.len() < CHUNK_BYTES {
+        let mut bytes = Scratch::<u8, CHUNK_BYTES>::new();
+        return add_with(isa, bound_log2, expander, values, &mut bytes[..]);
+    }
+    add_with(isa, bound_log2, expander, values, bytes);
+}
+
+/// Does the same with as many words at a time as have room in `buffer`: at least one.
+fn add_with<T: Torus>(
+    isa: Isa,
+    bound_log2: u32,
+    expander: &mut impl Expander,
+    values: &mut [T],
+    buffer: &mut [u8],
+) {
     let width = match bound_log2 {
         0..=14 => 2,
         15..=30 => 4,
         _ => 8,
     };
-    for values in values.chunks_mut(CHUNK_BYTES / width) {
+    for values in values.chunks_mut(buffer.len() / width) {
         let bytes = &mut buffer[..values.len() * width];
         expander.fill(bytes);
         let bytes = &*bytes;

@@ -51,6 +51,10 @@ impl<'w, T: ProductTorus> FourierProduct<'w, T> {
         prepare_key_polynomial(self.plan, prepared);
     }
 
+    pub(super) fn spare(&mut self) -> &mut [T] {
+        self.uniform
+    }
+
     pub(super) fn add_sum(&mut self, uniform: &mut impl UniformPolynomials<T>, out: &mut [T]) {
         let size = self.plan.polynomial_size().get();
         let mut product = MaskProduct::new(self.plan, self.scratch);

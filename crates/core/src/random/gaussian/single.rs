@@ -29,11 +29,32 @@ const CHUNKS: usize = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64
 };
 
 /// Adds `round(scale * z)` to every element, where `z` is standard normal. `scale` is at most
-/// 2^18.
-pub(super) fn add<T: Torus>(isa: Isa, scale: f32, expander: &mut impl Expander, values: &mut [T]) {
+/// 2^18. `words` is memory, of any length, which is used if the words of a chunk have room in it.
+pub(super) fn add<T: Torus>(
+    isa: Isa,
+    scale: f32,
+    expander: &mut impl Expander,
+    values: &mut [T],
+    words: &mut [u32],
+) {
+    if words.len() < WORDS {
+        let mut words = Scratch::<u32, { WORDS * CHUNKS }>::new();
+        return add_with(isa, scale, expander, values, &mut words[..]);
+    }
+    add_with(isa, scale, expander, values, words);
+}
+
+/// Does the same with as many chunks at a time as have room in `words`: at least one.
+fn add_with<T: Torus>(
+    isa: Isa,
+    scale: f32,
+    expander: &mut impl Expander,
+    values: &mut [T],
+    words: &mut [u32],
+) {
     let root = ROOT.map(|coefficient| coefficient * scale);
-    let mut words = Scratch::<u32, { WORDS * CHUNKS }>::new();
-    for values in values.chunks_mut(CHUNK * CHUNKS) {
+    let at_a_time = words.len() / WORDS * CHUNK;
+    for values in values.chunks_mut(at_a_time) {
         let words = &mut words[..values.len().div_ceil(CHUNK) * WORDS];
         fill_uniform(expander, words);
         let (words, _) = words.as_chunks_mut::<WORDS>();

@@ -241,27 +241,26 @@ fn every_instruction_set_gives_the_same_kernel() {
     }
 }
 
-/// All noise, on every instruction set, to lengths about its vectors.
+/// All noise, on every instruction set, to lengths about its vectors, with memory of the caller and without.
 #[test]
 fn every_instruction_set_gives_the_same_values() {
     fn check<T: Torus>(noise: NoiseDistribution) {
         for len in [0, 1, 5, 31, 32, 33, 255, 256, 700, 1024, 1500, 2100] {
-            let of = |isa| {
+            let of = |isa, memory| {
                 let mut values = vec![T::ONE; len];
-                add_noise_on(
-                    isa,
-                    noise,
-                    &mut stream(ExpanderKind::ChaCha20, 50),
-                    &mut values,
-                );
+                let mut words = vec![T::ONE; memory];
+                let mut stream = stream(ExpanderKind::ChaCha20, 50);
+                add_noise_on(isa, noise, &mut stream, &mut values, &mut words);
                 values
             };
             for isa in Isa::available() {
-                assert!(
-                    of(isa) == of(Isa::Portable),
-                    "{noise:?} {len} {}",
-                    isa.name()
-                );
+                for memory in [0, 1, 271, 272, 700, 1024, 4000] {
+                    assert!(
+                        of(isa, memory) == of(Isa::Portable, 0),
+                        "{noise:?} {len} {} {memory}",
+                        isa.name()
+                    );
+                }
             }
         }
     }

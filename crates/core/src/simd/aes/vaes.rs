@@ -45,29 +45,25 @@ fn counter_mode(keys: &RoundKeys, mut counter: u128, out: &mut [FourBlocks]) {
         let key = unsafe { _mm_loadu_si128(key.as_ptr().cast()) };
         *wide = _mm512_broadcast_i32x4(key);
     }
-    let (groups, rest) = out.as_chunks_mut::<IN_FLIGHT>();
-    for group in groups {
-        encrypt(&round_keys, counter, group);
+    let mut groups = out.chunks_exact_mut(IN_FLIGHT);
+    for group in &mut groups {
+        encrypt::<IN_FLIGHT>(&round_keys, counter, group);
         counter = counter.wrapping_add(4 * IN_FLIGHT as u128);
     }
-    let (halves, rest) = rest.as_chunks_mut::<{ IN_FLIGHT / 2 }>();
-    for half in halves {
-        encrypt(&round_keys, counter, half);
+    // Some blocks too many take no longer than the last ones by themselves, each of which would wait for its rounds.
+    for rest in groups.into_remainder().chunks_mut(IN_FLIGHT / 2) {
+        encrypt::<{ IN_FLIGHT / 2 }>(&round_keys, counter, rest);
         counter = counter.wrapping_add(2 * IN_FLIGHT as u128);
-    }
-    for four in rest.as_chunks_mut::<1>().0 {
-        encrypt(&round_keys, counter, four);
-        counter = counter.wrapping_add(4);
     }
 }
 
-/// Encrypts `counter` and the counters after it.
+/// Encrypts `counter` and the counters after it into `out`, which has at most `LEN` elements.
 #[inline]
 #[target_feature(enable = "vaes,avx512f,avx512bw")]
 fn encrypt<const LEN: usize>(
     [whitening, rounds @ .., last]: &[__m512i; 11],
     counter: u128,
-    out: &mut [FourBlocks; LEN],
+    out: &mut [FourBlocks],
 ) {
     let broadcast =
         |high: u64, low: u64| _mm512_broadcast_i32x4(_mm_set_epi64x(high as i64, low as i64));

@@ -64,11 +64,11 @@ fn sweep<const C: usize>(
         for (factor, digits) in factors.iter_mut().zip(&digits) {
             *factor = _mm512_set1_epi32(i32::from_le_bytes(digits[r].map(|d| d as u8)));
         }
-        for byte in 0..BYTES {
+        for (byte, words) in words.iter().enumerate() {
             for v in 0..VECTORS {
-                let word = load(&words[byte], v);
-                for c in 0..C {
-                    sums[c][v][byte] = _mm512_dpbusd_epi32(sums[c][v][byte], word, factors[c]);
+                let word = load(words, v);
+                for (sums, &factor) in sums.iter_mut().zip(&factors) {
+                    sums[v][byte] = _mm512_dpbusd_epi32(sums[v][byte], word, factor);
                 }
             }
         }
