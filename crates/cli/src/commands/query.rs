@@ -12,7 +12,6 @@ use tfhe_sbc_device::MemoryPlan;
 use tfhe_sbc_owner::{SealError, largest_result};
 use tfhe_sbc_query::Question;
 use tfhe_sbc_query::checks::CheckUpload;
-use tfhe_sbc_query::parse::ParseError;
 use tfhe_sbc_query::request::Manner;
 use tfhe_sbc_query::scope::Scope;
 use tfhe_sbc_transport::BlobId;
@@ -116,9 +115,16 @@ pub(crate) struct Asked {
 }
 
 /// Parses the question of a text, and reads the files that it names.
-fn question(text: &str) -> Result<Asked, ParseError> {
+fn question(text: &str) -> Result<Asked, String> {
+    let parsed = Question::parse(text, checks::read_named);
+    let question = parsed.map_err(|error| match Path::new(text).is_file() {
+        true => format!(
+            "'{text}' is a file, where a question is expected, such as mean(column). `eval` takes files of readings with --readings"
+        ),
+        false => error.to_string(),
+    })?;
     Ok(Asked {
-        question: Question::parse(text, checks::read_named)?,
+        question,
         text: text.to_owned(),
     })
 }

@@ -166,6 +166,13 @@ fn questions_that_cannot_be_answered_are_refused_before_anything_is_computed() {
         &["there is no function 'average'. There are min, max", like],
     );
     ask(&["meen(level)"], &["did you mean 'mean'?", like]);
+    ask(
+        &["day.tsbc", "mean(level)"],
+        &[
+            "'day.tsbc' is a file, where a question is expected",
+            "--readings",
+        ],
+    );
     about(
         &["count(level > high)"],
         &["no column 'high'", "tfhe-sbc inspect"],
