@@ -19,6 +19,7 @@ use crate::torus::{Torus, exp2_neg};
 pub struct Avx512<const ADDERS: bool = false> {
     /// True if transforms are to have that form.
     has_adders: bool,
+    /// The proof that the processor also has VNNI, if it does.
     byte_products: Option<ByteProducts>,
 }
 
@@ -106,7 +107,7 @@ impl Avx512 {
 }
 
 impl<const ADDERS: bool> Avx512<ADDERS> {
-    /// The proof that the processor multiplies bytes, if it does.
+    /// The proof that the processor also has VNNI, if it does.
     #[inline(always)]
     pub(super) fn byte_products(self) -> Option<ByteProducts> {
         self.byte_products

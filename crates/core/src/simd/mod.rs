@@ -109,10 +109,10 @@ pub enum Isa {
     Neon(Neon),
 }
 
-/// The instruction that multiplies bytes.
+/// The proof that an instruction adds products of bytes.
 #[cfg(target_arch = "x86_64")]
-use avx512::ByteProducts;
-/// No instruction multiplies bytes.
+type ByteProducts = avx512::ByteProducts;
+/// No instruction adds products of bytes.
 #[cfg(not(target_arch = "x86_64"))]
 type ByteProducts = core::convert::Infallible;
 
@@ -179,7 +179,7 @@ impl Isa {
         self.byte_products().is_some()
     }
 
-    /// The proof of such an instruction.
+    /// The proof that there is such an instruction.
     fn byte_products(self) -> Option<ByteProducts> {
         match self {
             #[cfg(target_arch = "x86_64")]
