@@ -17,6 +17,7 @@ mod device;
 mod engine;
 mod error;
 mod integers;
+mod json;
 mod keys;
 mod machine;
 mod paper;
@@ -144,7 +145,7 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
         TableName::ConstantTime => {
             let report = constant_time::report(machine, budget)?;
             let text = if args.json {
-                serde_json::to_string_pretty(&report)?
+                json::pretty(&report)?
             } else {
                 report.to_table()
             };
@@ -165,7 +166,7 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
                 report.plot(path)?;
             }
             let text = if args.json {
-                serde_json::to_string_pretty(&report)?
+                json::pretty(&report)?
             } else {
                 report.to_text()
             };
@@ -174,7 +175,7 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
         TableName::Integers => {
             let report = IntegersReport::measure(machine, budget, &args.rows)?;
             let text = if args.json {
-                serde_json::to_string_pretty(&report)?
+                json::pretty(&report)?
             } else {
                 report.to_text()
             };
@@ -183,7 +184,7 @@ fn run(args: &Args) -> Result<(String, bool), BenchError> {
     };
     let report = Report { machine, rows };
     let text = if args.json {
-        serde_json::to_string_pretty(&report)?
+        json::pretty(&report)?
     } else {
         report.to_tables()
     };

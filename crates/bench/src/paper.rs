@@ -20,6 +20,7 @@ use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_binary};
 use tfhe_sbc_research::paper::configuration;
 
 use crate::error::BenchError;
+use crate::json;
 use crate::machine::Machine;
 use crate::report::Row;
 
@@ -48,7 +49,7 @@ impl PaperReport {
 
     /// One JSON object.
     pub(crate) fn to_json(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string_pretty(&Json {
+        json::pretty(&Json {
             machine: &self.machine,
             rows: self.tables.iter().flat_map(PaperTable::to_rows).collect(),
         })
