@@ -83,8 +83,8 @@ mod tests {
     #[test]
     fn batches_double_until_every_core_has_full_lockstep() {
         assert_eq!(batch_sizes(2), [1, 2, 4, 8, 16, 32, 64]);
-        assert_eq!(batch_sizes(8), batch_sizes(2));
-        assert_eq!(batch_sizes(12), [1, 2, 4, 8, 16, 32, 64, 128]);
-        assert_eq!(batch_sizes(16), batch_sizes(12));
+        assert_eq!(batch_sizes(4), batch_sizes(2));
+        assert_eq!(batch_sizes(6), [1, 2, 4, 8, 16, 32, 64, 128]);
+        assert_eq!(batch_sizes(8), batch_sizes(6));
     }
 }
