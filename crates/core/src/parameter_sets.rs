@@ -29,7 +29,7 @@ pub use published::{NIST_SUBMISSION_2_2, PUBLISHED, published_like};
 /// one in a thousand has must also stay below 2^-128. The squares of a key's errors, which vary by 2% about their mean, are
 /// not accounted for.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-137.5, on uploads with 2^-133.3, on
+/// A bootstrap on bootstrap outputs fails with 2^-137.2, on uploads with 2^-133.3, on
 /// public-key uploads with 2^-130.3.
 pub const MESSAGE_2_CARRY_2: ParameterSet = found::MESSAGE_2_CARRY_2;
 

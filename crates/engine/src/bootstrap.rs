@@ -45,9 +45,11 @@ pub(crate) fn round_len() -> usize {
     BATCHES * rayon::current_num_threads() * LOCKSTEP
 }
 
-/// The largest number of bootstraps whose intermediate ciphertexts are in memory at once. It is many
-/// times the number of threads times [`LOCKSTEP`], so that cutting a batch costs no time.
-const JOBS_AT_A_TIME: usize = 512;
+/// The largest number of bootstraps whose intermediate ciphertexts are in memory at once: at least two full passes over the
+/// bootstrapping key for each thread of the current rayon pool, so that cutting a batch costs little time.
+fn jobs_at_a_time() -> usize {
+    (2 * rayon::current_num_threads() * LOCKSTEP).max(512)
+}
 
 /// A server key in use: the homomorphic operations are methods of it. It counts its bootstraps.
 pub struct Evaluator<'k, T> {
@@ -281,7 +283,7 @@ impl<'k, T: ProductTorus> Evaluator<'k, T> {
         small
     }
 
-    /// The lookups of a batch, [`JOBS_AT_A_TIME`] at once. `small_of` makes the inputs of some jobs under the
+    /// The lookups of a batch, [`jobs_at_a_time`] at once. `small_of` makes the inputs of some jobs under the
     /// small key, `n + 1` scalars each.
     fn look_up_all<L>(
         &self,
@@ -289,7 +291,7 @@ impl<'k, T: ProductTorus> Evaluator<'k, T> {
         small_of: impl Fn(&[Job<'_, T, L>]) -> Vec<u32>,
     ) -> Vec<LweCiphertext<T>> {
         let mut outputs = Vec::with_capacity(jobs.len());
-        for jobs in jobs.chunks(JOBS_AT_A_TIME) {
+        for jobs in jobs.chunks(jobs_at_a_time()) {
             let tables: Vec<&LookupTable<T>> = jobs.iter().map(|job| job.table).collect();
             outputs.extend(self.look_up(&small_of(jobs), &tables));
         }

@@ -12,14 +12,15 @@ use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{KeyBodyBits, key_body_bits};
 use tfhe_sbc_core::parameters::{PackedWidth, Parameters};
-use tfhe_sbc_core::random::{MaskSeed, NoiseSeed};
+use tfhe_sbc_core::random::NoiseSeed;
 use tfhe_sbc_core::simd::Isa;
 
 use crate::filler::filler_words;
 use crate::gadget_product::GadgetProduct;
 use crate::large_buffer::LargeBuffer;
 use crate::seeded_rows::{
-    PackedSteps, Precision, Progress, Rows, SeededRows, digit_weight, weighted_key_polynomial,
+    PackedSteps, Precision, Progress, Rows, SeededMasks, SeededRows, digit_weight,
+    weighted_key_polynomial,
 };
 
 /// The number of rows of a GGSW ciphertext.
@@ -51,20 +52,20 @@ impl<T: ProductTorus> SeededBootstrapKey<T> {
         precision(parameters, bits).packed_len(Self::row_count(parameters))
     }
 
-    /// Returns the key of a seed and of packed bodies.
+    /// Returns the key of seeded masks and of packed bodies.
     ///
     /// # Panics
     /// If `packed` does not have [`packed_len`](Self::packed_len) bytes.
     pub(crate) fn from_bytes(
         parameters: &Parameters,
         bits: KeyBodyBits,
-        mask_seed: MaskSeed,
+        masks: SeededMasks,
         packed: &[u8],
     ) -> Self {
         let rows = Self::row_count(parameters);
         Self {
             bits,
-            rows: SeededRows::from_bytes(mask_seed, precision(parameters, bits), packed, rows),
+            rows: SeededRows::from_bytes(masks, precision(parameters, bits), packed, rows),
         }
     }
 
@@ -77,7 +78,7 @@ impl<T: ProductTorus> SeededBootstrapKey<T> {
         parameters: &Parameters,
         lwe_bits: &[i8],
         glwe: &GlweSecretKey,
-        seeds: (MaskSeed, &NoiseSeed),
+        seeds: (SeededMasks, &NoiseSeed),
         progress: Progress<'_>,
     ) -> Self {
         let rows = row_count(parameters);
@@ -166,7 +167,7 @@ impl BootstrapKey {
         let scale = 1.0 / (i64::MAX as f64 * (product.polynomial_size() as f64).sqrt());
         let steps = match width(&product, parameters, key_body_bits(parameters)) {
             Some(width) => {
-                let step_len = product.key_len() * width.bytes();
+                let step_len = product.packed_key_len(width);
                 let mut integers = LargeBuffer::zeroed(steps * step_len);
                 let words = filler_words().flat_map(i64::to_le_bytes);
                 let bytes = integers.iter_mut().zip(words);
@@ -174,7 +175,8 @@ impl BootstrapKey {
                 Steps::Packed(PackedSteps {
                     width,
                     integers,
-                    units: vec![scale; steps],
+                    block_size: product.shape().block_size,
+                    units: vec![scale; parameters.lwe_dimension().0],
                 })
             }
             None => {
@@ -204,7 +206,7 @@ impl BootstrapKey {
         let step_len = self.product.key_len();
         let steps = match &self.steps {
             Steps::Doubles(doubles) => doubles.len() / step_len,
-            Steps::Packed(packed) => packed.units.len(),
+            Steps::Packed(packed) => packed.len(),
         };
         (0..steps).map(move |step| match &self.steps {
             Steps::Doubles(doubles) => StepKey::Doubles(&doubles[step * step_len..][..step_len]),

@@ -7,9 +7,12 @@ use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape, StepKey};
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::packing::PackingParameters;
-use tfhe_sbc_core::parameters::{Decomposition, MAX_GLWE_DIMENSION, MAX_ROWS, Parameters};
+use tfhe_sbc_core::parameters::{
+    Decomposition, MAX_GLWE_DIMENSION, MAX_ROWS, PackedWidth, Parameters,
+};
 use tfhe_sbc_core::simd::{self, DigitPlace, Isa};
 
+use crate::bootstrap_key::bytes_of;
 use crate::cache_aligned::{CacheAligned, cache_aligned};
 
 /// The largest number of components of a GLWE ciphertext.
@@ -118,6 +121,25 @@ impl GadgetProduct {
     /// The number of doubles of the key of one step.
     pub fn key_len(&self) -> usize {
         self.plan.key_len()
+    }
+
+    /// The number of bytes of the key of one step that is packed to integers of `width`.
+    pub(crate) fn packed_key_len(&self, width: PackedWidth) -> usize {
+        self.plan.packed_key_len(width)
+    }
+
+    /// Rounds the key of a step to integers of `width`, and sets the units of its key bits.
+    ///
+    /// # Panics
+    /// If a length does not fit.
+    pub(crate) fn pack_key(
+        &self,
+        width: PackedWidth,
+        key: &[f64],
+        integers: &mut [u8],
+        units: &mut [f64],
+    ) {
+        self.plan.pack_key(width, key, integers, units);
     }
 
     /// The number N of coefficients of a polynomial.
@@ -257,10 +279,16 @@ impl GadgetProduct {
         self.digits_of(component).count()
     }
 
-    /// The part of the bytes of a step's key that belongs to `outputs` components from `first` on. No bytes have no parts.
-    pub(crate) fn part_of<'k>(&self, key: &'k [u8], first: usize, outputs: usize) -> &'k [u8] {
-        let each = key.len() / self.plan.shape().outputs;
-        &key[first * each..(first + outputs) * each]
+    /// The bytes of a step's key that belong to `outputs` components from `first` on.
+    pub(crate) fn part_of<'k>(&self, key: StepKey<'k>, first: usize, outputs: usize) -> &'k [u8] {
+        let all = bytes_of(key);
+        let mask_bytes = match key {
+            StepKey::Doubles(_) => size_of::<f64>(),
+            StepKey::Packed(packed) => packed.width.mask_bytes(),
+        };
+        let each = self.plan.output_key_len() * mask_bytes;
+        // The last component may have fewer bytes.
+        &all[first * each..all.len().min((first + outputs) * each)]
     }
 
     fn digits_of(&self, component: usize) -> impl Iterator<Item = DigitPlace> {

@@ -25,7 +25,7 @@ use tfhe_sbc_core::wire::{ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, Message, W
 use crate::gadget_product::{GadgetProduct, GadgetProductScratch};
 use crate::large_buffer::LargeBuffer;
 use crate::seeded_rows::{
-    Precision, Rows, SeededRows, check_header, digit_weight, weighted_key_polynomial,
+    Precision, Rows, SeededMasks, SeededRows, check_header, digit_weight, weighted_key_polynomial,
 };
 use crate::server_key::{ServerKeyError, check_torus};
 
@@ -118,7 +118,7 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
             rows: SeededRows::encrypt(
                 parameters.glwe_noise(),
                 secret.glwe(),
-                (mask_seed, &noise_seed),
+                (SeededMasks::of_chacha20(mask_seed), &noise_seed),
                 Rows {
                     count: row_count(&parameters, decomposition),
                     a_step: 1,
@@ -177,8 +177,8 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
             polynomial_size: self.parameters.polynomial_size().get() as u32,
             dimension: self.parameters.glwe_dimension().0 as u32,
             torus_bits: T::BITS as u8,
-            expander: Some(ExpanderKind::ChaCha20),
-            mask_seed: self.rows.mask_seed,
+            expander: Some(self.rows.masks.expander),
+            mask_seed: self.rows.masks.seed,
             ..Header::new(
                 Kind::DeviceSwitchKey,
                 self.parameters.fingerprint(),
@@ -197,6 +197,7 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
         let (parameters, rest) = parameters_of(&message)?;
         let header = message.header;
         check_header::<T>(&header, &parameters, parameters.glwe_dimension().0)?;
+        let masks = SeededMasks::of_header(&header, &[ExpanderKind::ChaCha20])?;
         let (binding, bodies) = Binding::parse(header.key, rest)?;
         let mut switches = parameters.device_switches().iter().copied();
         let fits = |switch: &_| bytes.len() == Self::message_len(&parameters, *switch);
@@ -213,7 +214,7 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
             },
             decomposition,
             rows: SeededRows::from_bytes(
-                header.mask_seed,
+                masks,
                 all_bits::<T>(&parameters),
                 bodies,
                 row_count(&parameters, decomposition),

@@ -1,34 +1,37 @@
 //! The LWE key switch: from the big key to the small key, mod 2^32 (TFHE: Fast Fully Homomorphic
 //! Encryption over the Torus, section 4.1; signed digits).
 //!
-//! For every coefficient `s_i` of the big key and every digit weight `q / B^j`, the key holds an
-//! encryption of `s_i · q / B^j`. It is stored in tiles of columns, all rows of a tile together,
+//! For every coefficient `s_i` of the big key and every digit weight `q / B^j`, the key has a row: an
+//! encryption of `s_i · q / B^j`. A key switch goes over it in tiles of columns, all rows of a tile together,
 //! so that one pass over a tile serves several ciphertexts whose sums stay in registers.
+//!
+//! Almost all of the key are masks, which a seed determines. Where the processor makes them as fast as memory would bring them,
+//! they are not stored, and every batch of key switches makes them again.
+
+mod tiles;
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 use tfhe_sbc_core::dimensions::LweDimension;
 use tfhe_sbc_core::lwe::LweSecretKey;
 use tfhe_sbc_core::parameters::{Decomposition, Parameters};
-use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed};
+use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseSeed, RowMasks};
 use tfhe_sbc_core::simd::{self, Isa};
 use tfhe_sbc_core::torus::Torus;
 
+use self::tiles::{ByteColumns, Columns, Element, Made, Stored, TILE, Tiles, tile_count};
 use crate::filler::filler_words;
-use crate::large_buffer::LargeBuffer;
+use crate::seeded_rows::SeededMasks;
 
-const TILE: usize = simd::KEY_SWITCH_TILE_COLUMNS;
 /// The number of ciphertexts whose sums of one tile fit the registers.
 const LANES: usize = simd::KEY_SWITCH_TILE_CIPHERTEXTS;
-/// The number of rows of a tile that are processed while they are in the second-level cache.
-const ROWS_AT_A_TIME: usize = 1024;
-/// The number of rows that lie together for products of bytes. It divides the number of rows, because N is a multiple of it.
-const TOGETHER: usize = simd::KEY_SWITCH_ROWS_TOGETHER;
 
-/// The key-switching key in seeded form: the bodies only. The mask of row `i · level_count + j` is
-/// the next `n` scalars of stream 0 of the expander.
+/// The key-switching key in seeded form: the bodies only. The mask of row `i · level_count + j` is stream `i · level_count + j` of the
+/// expander. Keys of former programs have ChaCha20, of which a mask is the next `n` scalars of stream 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeededKeySwitchKey {
-    pub(crate) mask_seed: MaskSeed,
+    pub(crate) masks: SeededMasks,
     pub(crate) bodies: Vec<u32>,
 }
 
@@ -38,12 +41,12 @@ impl SeededKeySwitchKey {
         parameters.big_lwe_dimension().0 * parameters.key_switch().level_count.0
     }
 
+    /// Makes the key. The expander of `masks` must not be ChaCha20.
     pub(crate) fn generate(
         parameters: &Parameters,
         from: &[i8],
         to: &LweSecretKey,
-        mask_seed: MaskSeed,
-        noise_seed: &NoiseSeed,
+        (masks, noise_seed): (SeededMasks, &NoiseSeed),
     ) -> Self {
         let Decomposition {
             base_log,
@@ -58,111 +61,129 @@ impl SeededKeySwitchKey {
             })
             .collect();
         random::add_noise(parameters.lwe_noise(), &mut noise_stream, &mut bodies);
-        let mut mask_stream = ExpanderKind::ChaCha20.mask_stream(&mask_seed, 0);
         let mut mask = vec![0u32; parameters.lwe_dimension().0];
-        for body in &mut bodies {
-            random::fill_uniform(&mut mask_stream, &mut mask);
+        for (row, body) in (0..).zip(&mut bodies) {
+            random::fill_uniform(&mut masks.stream(row), &mut mask);
             *body = body.wrapping_add(to.mask_product(&mask));
         }
-        Self { mask_seed, bodies }
+        Self { masks, bodies }
     }
 }
 
-/// The key-switching key in memory, expanded and in tiles.
+/// The key-switching key, ready for use.
 pub struct KeySwitchKey {
     isa: Isa,
     input: LweDimension,
     output: LweDimension,
     decomposition: Decomposition,
-    tiles: Tiles,
+    rows: Rows,
 }
 
-/// The rows of all tiles, tile by tile.
-enum Tiles {
-    /// Rows whose columns keep all bits, one by one.
-    Rows(LargeBuffer<[u32; TILE]>),
-    /// The bytes of rows that lie together, whose columns keep 24 bits.
-    Bytes(LargeBuffer<[[u32; TILE]; simd::KEY_SWITCH_BYTES]>),
+/// The rows in one of their forms.
+#[allow(clippy::large_enum_variant, reason = "a key has one of them")]
+enum Rows {
+    /// Rows in memory, whose columns keep all bits.
+    Words(Stored<Columns>),
+    /// Rows in memory, whose columns keep 24 bits.
+    Bytes(Stored<ByteColumns>),
+    /// Rows that each batch of key switches makes again.
+    Made(Made),
 }
 
-impl Tiles {
-    fn zeroed(parameters: &Parameters, isa: Isa, rows: usize) -> Self {
+/// A form of rows.
+#[derive(Clone, Copy)]
+enum Form {
+    Words,
+    Bytes,
+    Made,
+}
+
+impl Form {
+    /// Returns the fastest form for a processor, or that which takes no memory if it is about as fast.
+    fn of(parameters: &Parameters, isa: Isa, expander: ExpanderKind) -> Self {
         // A digit has at most a byte.
         let narrow = parameters.key_switch().base_log.0 <= i8::BITS;
         let fewer_bits = parameters.packed_key_switch_variance() > 0.0;
-        match isa.multiplies_bytes() && narrow && fewer_bits {
-            true => Self::Bytes(LargeBuffer::zeroed(rows / TOGETHER)),
-            false => Self::Rows(LargeBuffer::zeroed(rows)),
-        }
-    }
-
-    /// Stores some rows of a tile from row `first` of all tiles on, a multiple of [`TOGETHER`].
-    fn set(&mut self, first: usize, columns: &[[u32; TILE]; TOGETHER]) {
-        match self {
-            Self::Rows(rows) => rows[first..first + TOGETHER].copy_from_slice(columns),
-            Self::Bytes(rows) => rows[first / TOGETHER] = simd::key_switch_bytes_of(columns),
+        if isa.multiplies_bytes() && narrow && fewer_bits {
+            Self::Bytes
+        } else if expander == ExpanderKind::Aes128Ctr && makes_masks(isa) {
+            Self::Made
+        } else {
+            Self::Words
         }
     }
 }
 
+/// Returns whether key switches make the masks of keys whose columns keep all bits, on processors that make them about as fast as
+/// memory would bring them. So do AMD's with AVX-512, on which it is measured, and which are those with packed bootstrapping keys.
+pub fn makes_masks(isa: Isa) -> bool {
+    isa.packs_bootstrap_keys() && RowMasks::are_fast()
+}
+
 impl KeySwitchKey {
+    /// Makes the key ready for use, on all threads of the current rayon pool.
     pub(crate) fn prepare(parameters: &Parameters, seeded: &SeededKeySwitchKey) -> Self {
-        let output = parameters.lwe_dimension();
-        let rows = SeededKeySwitchKey::row_count(parameters);
-        let tile_count = (output.0 + 1).div_ceil(TILE);
         let isa = Isa::detect();
-        let mut tiles = Tiles::zeroed(parameters, isa, rows * tile_count);
-        let mut mask_stream = ExpanderKind::ChaCha20.mask_stream(&seeded.mask_seed, 0);
-        let mut row = vec![0u32; tile_count * TILE];
-        let mut of_tiles = vec![[[0u32; TILE]; TOGETHER]; tile_count];
-        for (group, bodies) in seeded.bodies.as_chunks::<TOGETHER>().0.iter().enumerate() {
-            for (r, &body) in bodies.iter().enumerate() {
-                random::fill_uniform(&mut mask_stream, &mut row[..output.0]);
-                row[output.0] = body;
-                for (columns, of_tile) in row.as_chunks().0.iter().zip(&mut of_tiles) {
-                    of_tile[r] = *columns;
-                }
-            }
-            for (tile, columns) in of_tiles.iter().enumerate() {
-                tiles.set(tile * rows + TOGETHER * group, columns);
-            }
-        }
-        Self {
-            isa,
-            input: parameters.big_lwe_dimension(),
-            output,
-            decomposition: parameters.key_switch(),
-            tiles,
-        }
+        let form = Form::of(parameters, isa, seeded.masks.expander);
+        Self::in_form(form, parameters, isa, seeded)
+    }
+
+    fn in_form(form: Form, parameters: &Parameters, isa: Isa, seeded: &SeededKeySwitchKey) -> Self {
+        let output = parameters.lwe_dimension();
+        let rows = match form {
+            Form::Words => Rows::Words(Stored::of(seeded, output)),
+            Form::Bytes => Rows::Bytes(Stored::of(seeded, output)),
+            Form::Made => Rows::Made(Made::of(seeded, output)),
+        };
+        Self::with_rows(parameters, isa, rows)
     }
 
     /// Returns a key that encrypts nothing: every scalar is a filler word.
     pub(crate) fn of_filler_words(parameters: &Parameters) -> Self {
-        let output = parameters.lwe_dimension();
-        let tile_count = (output.0 + 1).div_ceil(TILE);
-        let row_count = SeededKeySwitchKey::row_count(parameters) * tile_count;
-        let isa = Isa::detect();
-        let mut tiles = Tiles::zeroed(parameters, isa, row_count);
-        let scalars = match &mut tiles {
-            Tiles::Rows(rows) => rows.as_flattened_mut(),
-            Tiles::Bytes(rows) => rows.as_flattened_mut().as_flattened_mut(),
+        let (isa, output) = (Isa::detect(), parameters.lwe_dimension());
+        let count = SeededKeySwitchKey::row_count(parameters);
+        let words = || filler_words().map(|word| word as u32);
+        let fill = |columns: &mut [Columns]| {
+            let scalars = columns.as_flattened_mut().iter_mut();
+            scalars
+                .zip(words())
+                .for_each(|(scalar, word)| *scalar = word);
         };
-        let scalars = scalars.iter_mut().zip(filler_words());
-        scalars.for_each(|(scalar, word)| *scalar = word as u32);
+        let rows = match Form::of(parameters, isa, ExpanderKind::Aes128Ctr) {
+            Form::Words => {
+                let mut stored = Stored::zeroed(count, output);
+                fill(&mut stored.elements);
+                Rows::Words(stored)
+            }
+            Form::Bytes => {
+                let mut stored: Stored<ByteColumns> = Stored::zeroed(count, output);
+                fill(stored.elements.as_flattened_mut());
+                Rows::Bytes(stored)
+            }
+            Form::Made => {
+                let masks = RowMasks::new(&MaskSeed([0; 32]));
+                Rows::Made(Made::new(masks, words().take(count).collect(), output))
+            }
+        };
+        Self::with_rows(parameters, isa, rows)
+    }
+
+    fn with_rows(parameters: &Parameters, isa: Isa, rows: Rows) -> Self {
         Self {
             isa,
             input: parameters.big_lwe_dimension(),
-            output,
+            output: parameters.lwe_dimension(),
             decomposition: parameters.key_switch(),
-            tiles,
+            rows,
         }
     }
 
     /// The number of bytes in memory.
     pub fn byte_count(&self) -> usize {
-        match &self.tiles {
-            Tiles::Rows(rows) => size_of_val(&**rows),
-            Tiles::Bytes(rows) => size_of_val(&**rows),
+        match &self.rows {
+            Rows::Words(stored) => stored.byte_count(),
+            Rows::Bytes(stored) => stored.byte_count(),
+            Rows::Made(made) => made.byte_count(),
         }
     }
 
@@ -171,33 +192,35 @@ impl KeySwitchKey {
     }
 
     /// Switches every input to the small key. `outputs` receives the ciphertexts one after the
-    /// other, `n + 1` scalars each. The threads of the current rayon pool share the tiles.
+    /// other, `n + 1` scalars each. The threads of the current rayon pool share the work.
     ///
     /// # Panics
     /// If an input is not under the big key, or `outputs` has another length.
     pub fn switch_batch_into<T: Torus>(&self, inputs: &[&[T]], outputs: &mut [u32]) {
         let out_len = self.output.0 + 1;
         assert_eq!(outputs.len(), inputs.len() * out_len);
-        let columns = match &self.tiles {
-            Tiles::Rows(tiles) => self.tile_sums(
-                tiles,
-                inputs,
-                std::convert::identity,
-                |sums, rows, digits| {
-                    simd::key_switch_tile(self.isa, sums, rows, digits);
-                },
-            ),
-            Tiles::Bytes(tiles) => self.tile_sums(tiles, inputs, together, |sums, rows, digits| {
-                simd::key_switch_bytes_tile(self.isa, sums, rows, digits);
-            }),
+        let shares = Shares::new(inputs.len(), tile_count(self.output), self.row_count());
+        let sums = match &self.rows {
+            Rows::Words(stored) => self.sums(stored, inputs, shares),
+            Rows::Bytes(stored) => self.sums(stored, inputs, shares),
+            Rows::Made(made) => self.sums(made, inputs, shares),
         };
-        for (c, (out, lwe)) in outputs.chunks_exact_mut(out_len).zip(inputs).enumerate() {
-            for (out, sums) in out.chunks_mut(TILE).zip(&columns) {
-                out.copy_from_slice(&sums[c][..out.len()]);
+        let outputs = outputs.par_chunks_exact_mut(out_len).enumerate();
+        outputs.zip(inputs).for_each(|((c, out), lwe)| {
+            let (group, place) = (c / shares.ciphertexts, c % shares.ciphertexts);
+            let of_group = &sums[group * shares.tasks_of_group()..][..shares.tasks_of_group()];
+            let of_tiles = of_group.chunks_exact(shares.parts());
+            for (out, parts) in out.chunks_mut(TILE).zip(of_tiles) {
+                out.fill(0);
+                for sums in parts {
+                    for (out, &sum) in out.iter_mut().zip(&sums[place]) {
+                        *out = out.wrapping_add(sum);
+                    }
+                }
             }
             let body = lwe[self.input.0].round_to_bits(u32::BITS) as u32;
             out[self.output.0] = out[self.output.0].wrapping_add(body);
-        }
+        });
     }
 
     /// The signed digits of every mask scalar, the most significant first.
@@ -224,40 +247,167 @@ impl KeySwitchKey {
         digits
     }
 
-    /// The sums `-Σ digit · row` of the columns of every tile, for every ciphertext. `arrange` puts the digits of a ciphertext in
-    /// the order of the elements of `tiles`, and `add(sums, some_elements, digits)` adds those of some elements for at
-    /// most [`LANES`] ciphertexts.
-    fn tile_sums<T: Torus, R: Sync, D: Sync + Send>(
+    /// The sums `-Σ digit · row` of every task, in their order, for every ciphertext of its group.
+    fn sums<T: Torus, E: Element, S: Tiles<E>>(
         &self,
-        tiles: &[R],
+        source: &S,
         inputs: &[&[T]],
-        arrange: impl Fn(Vec<i32>) -> Vec<D> + Sync,
-        add: impl Fn(&mut [[u32; TILE]], &[R], &[&[D]]) + Sync,
-    ) -> Vec<Vec<[u32; TILE]>> {
-        let digits = inputs.par_iter().map(|lwe| arrange(self.digits(lwe)));
-        let digits: Vec<Vec<D>> = digits.collect();
-        let elements = digits.first().map_or(self.row_count(), Vec::len);
-        let at_a_time = (ROWS_AT_A_TIME * elements / self.row_count()).max(1);
-        let of_tile = |tile: &[R]| {
+        shares: Shares,
+    ) -> Vec<Vec<Columns>> {
+        let digits = inputs.par_iter().map(|lwe| E::arrange(self.digits(lwe)));
+        let digits: Vec<Vec<E::Digits>> = digits.collect();
+        let of_task = |task: usize| {
+            let (digits, tile, rows) = shares.task(task, &digits);
+            let places = rows.start / E::ROWS..rows.end / E::ROWS;
+            let at_a_time = S::ROWS_AT_A_TIME / E::ROWS;
+            let mut made = Vec::new();
             let mut sums = vec![[0u32; TILE]; digits.len()];
-            for (block, rows) in tile.chunks(at_a_time).enumerate() {
-                let start = block * at_a_time;
+            for start in places.clone().step_by(at_a_time) {
+                let places = start..places.end.min(start + at_a_time);
+                let elements = source.elements(tile, places.clone(), &mut made);
                 for (sums, digits) in sums.chunks_mut(LANES).zip(digits.chunks(LANES)) {
                     let mut lanes = [&[][..]; LANES];
                     for (lane, digits) in lanes.iter_mut().zip(digits) {
-                        *lane = &digits[start..start + rows.len()];
+                        *lane = &digits[places.clone()];
                     }
-                    add(sums, rows, &lanes[..digits.len()]);
+                    E::subtract(self.isa, sums, elements, &lanes[..digits.len()]);
                 }
             }
             sums
         };
-        tiles.par_chunks_exact(elements).map(of_tile).collect()
+        (0..shares.tasks()).into_par_iter().map(of_task).collect()
     }
 }
 
-/// Arranges digits for products of bytes.
-fn together(digits: Vec<i32>) -> Vec<[i8; TOGETHER]> {
-    let groups = digits.as_chunks::<TOGETHER>().0.iter();
-    groups.map(|group| group.map(|digit| digit as i8)).collect()
+/// The division of a batch of key switches into tasks: by tiles; if there are more threads than tiles, also by ciphertexts; and
+/// by rows, whose sums are added afterwards, if these are few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shares {
+    /// The number of ciphertexts of the batch.
+    batch: usize,
+    tiles: usize,
+    rows: usize,
+    /// The number of ciphertexts of a group. The last group may have fewer.
+    ciphertexts: usize,
+    /// The number of rows of a task. The last part of a tile may have fewer.
+    rows_of_task: usize,
+}
+
+impl Shares {
+    /// The fewest ciphertexts of a group, so that reading or making the rows takes little of the time.
+    const GROUP: usize = 64;
+    /// The rows of a task are a multiple of this.
+    const ROWS: usize = 64;
+
+    /// Returns the division for the threads of the current rayon pool.
+    fn new(batch: usize, tiles: usize, rows: usize) -> Self {
+        Self::among(rayon::current_num_threads(), batch, tiles, rows)
+    }
+
+    /// Returns a division into about four tasks for each thread, or more if there are more tiles.
+    fn among(threads: usize, batch: usize, tiles: usize, rows: usize) -> Self {
+        let wanted = match threads {
+            1 => 1,
+            threads => (4 * threads).div_ceil(tiles),
+        };
+        let groups = wanted.min(batch / Self::GROUP).max(1);
+        let parts = wanted.div_ceil(groups);
+        Self {
+            batch,
+            tiles,
+            rows,
+            ciphertexts: batch.div_ceil(groups).max(1),
+            rows_of_task: rows.div_ceil(parts).next_multiple_of(Self::ROWS),
+        }
+    }
+
+    /// The number of tasks of a tile and group, one for each part of the rows.
+    fn parts(&self) -> usize {
+        self.rows.div_ceil(self.rows_of_task)
+    }
+
+    fn tasks_of_group(&self) -> usize {
+        self.tiles * self.parts()
+    }
+
+    fn tasks(&self) -> usize {
+        self.batch.div_ceil(self.ciphertexts) * self.tasks_of_group()
+    }
+
+    /// Returns what belongs to a task: the ciphertexts of its group, a tile, and some rows.
+    fn task<'d, D>(&self, task: usize, all: &'d [D]) -> (&'d [D], usize, Range<usize>) {
+        let (group, of_group) = (task / self.tasks_of_group(), task % self.tasks_of_group());
+        let first = group * self.ciphertexts;
+        let start = of_group % self.parts() * self.rows_of_task;
+        (
+            &all[first..self.batch.min(first + self.ciphertexts)],
+            of_group / self.parts(),
+            start..self.rows.min(start + self.rows_of_task),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tfhe_sbc_core::parameter_sets::MESSAGE_2_CARRY_2;
+
+    use super::*;
+
+    /// On every processor, whichever form it has.
+    #[test]
+    fn rows_that_are_made_are_those_in_memory() {
+        let parameters = MESSAGE_2_CARRY_2.validate().unwrap();
+        let count = SeededKeySwitchKey::row_count(&parameters);
+        let seeded = SeededKeySwitchKey {
+            masks: SeededMasks {
+                expander: ExpanderKind::Aes128Ctr,
+                seed: MaskSeed([0x5a; 32]),
+            },
+            bodies: filler_words().map(|word| word as u32).take(count).collect(),
+        };
+        let scalars: Vec<u64> = filler_words()
+            .map(|word| word as u64)
+            .take(6 * 3000)
+            .collect();
+        let big = parameters.big_lwe_dimension().0 + 1;
+        let inputs: Vec<&[u64]> = scalars.windows(big).step_by(2_999).collect();
+        assert_eq!(inputs.len(), 6);
+        let switched = [Form::Words, Form::Made].map(|form| {
+            [Isa::Portable, Isa::detect()].map(|isa| {
+                let key = KeySwitchKey::in_form(form, &parameters, isa, &seeded);
+                let mut outputs = vec![0; inputs.len() * (parameters.lwe_dimension().0 + 1)];
+                key.switch_batch_into(&inputs, &mut outputs);
+                outputs
+            })
+        });
+        let [expected, others @ ..] = switched.as_flattened() else {
+            unreachable!("four outputs");
+        };
+        assert!(others.iter().all(|outputs| outputs == expected));
+        assert!(expected.iter().any(|&scalar| scalar != 0));
+    }
+
+    #[test]
+    fn every_row_of_every_tile_meets_every_ciphertext_once() {
+        for threads in [1, 2, 3, 16, 64, 192] {
+            for batch in [0, 1, 2, 63, 64, 65, 127, 512, 6144] {
+                for (tiles, rows) in [(1, 64), (13, 4608), (15, 6144), (15, 6144 - 4)] {
+                    let shares = Shares::among(threads, batch, tiles, rows);
+                    let all: Vec<usize> = (0..batch).collect();
+                    let mut met = vec![0; batch * tiles];
+                    for task in 0..shares.tasks() {
+                        let (ciphertexts, tile, rows) = shares.task(task, &all);
+                        assert!(rows.start % Shares::ROWS == 0 && !rows.is_empty());
+                        for &c in ciphertexts {
+                            met[c * tiles + tile] += rows.len();
+                        }
+                    }
+                    assert!(met.iter().all(|&met| met == rows), "{shares:?}");
+                    if tiles > 1 && batch >= threads * Shares::GROUP {
+                        assert!(shares.tasks() >= 2 * threads, "{threads} {shares:?}");
+                    }
+                }
+            }
+        }
+    }
 }

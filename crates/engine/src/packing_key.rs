@@ -35,7 +35,7 @@ use tfhe_sbc_core::wire::{
 
 use crate::gadget_product::{GadgetProduct, GadgetProductScratch};
 use crate::large_buffer::LargeBuffer;
-use crate::seeded_rows::{Precision, Rows, SeededRows, digit_weight};
+use crate::seeded_rows::{Precision, Rows, SeededMasks, SeededRows, digit_weight};
 
 /// The largest number of ciphertexts of one job. They share every step's part of the key while it is in
 /// the second-level cache.
@@ -87,7 +87,7 @@ impl SeededPackingKey {
             rows: SeededRows::encrypt(
                 packing.noise(),
                 packing_secret.glwe(),
-                (mask_seed, &noise_seed),
+                (SeededMasks::of_chacha20(mask_seed), &noise_seed),
                 Rows {
                     count: packing.key_rows(&parameters),
                     a_step: levels,
@@ -131,8 +131,8 @@ impl SeededPackingKey {
             polynomial_size: self.packing.polynomial_size.get() as u32,
             dimension: self.packing.glwe_dimension.0 as u32,
             torus_bits: u32::BITS as u8,
-            expander: Some(ExpanderKind::ChaCha20),
-            mask_seed: self.rows.mask_seed,
+            expander: Some(self.rows.masks.expander),
+            mask_seed: self.rows.masks.seed,
             ..Header::new(
                 Kind::PackingKey,
                 self.parameters.fingerprint(),
@@ -163,7 +163,7 @@ impl SeededPackingKey {
             header.dimension as usize == packing.glwe_dimension.0,
             "dimension",
         )?;
-        require(header.expander == Some(ExpanderKind::ChaCha20), "expander")?;
+        let masks = SeededMasks::of_header(&header, &[ExpanderKind::ChaCha20])?;
         let expected = Self::message_len(&parameters, &packing);
         message.expect_length(expected - ENVELOPE_BYTES)?;
         Ok(Self {
@@ -171,7 +171,7 @@ impl SeededPackingKey {
             fingerprint: header.key,
             packing,
             rows: SeededRows::from_bytes(
-                header.mask_seed,
+                masks,
                 precision(&packing),
                 bodies,
                 packing.key_rows(&parameters),

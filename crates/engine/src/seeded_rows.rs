@@ -1,13 +1,15 @@
 //! Lists of GLWE ciphertexts whose masks come from a seed; the evaluation keys of this crate
-//! consist of them. The mask of row `r` is stream `r` of ChaCha20 under the seed.
+//! consist of them. The mask of row `r` is stream `r` of an expander under the seed.
 
 use rayon::prelude::*;
 use tfhe_sbc_core::dimensions::PolynomialSize;
-use tfhe_sbc_core::fft::external_product::{PackedKey, ProductShape, pack_key};
+use tfhe_sbc_core::fft::external_product::{PackedKey, ProductShape};
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::{PackedWidth, Parameters};
-use tfhe_sbc_core::random::{self, ExpanderKind, MaskSeed, NoiseDistribution, NoiseSeed};
+use tfhe_sbc_core::random::{
+    self, AnyExpander, ExpanderKind, MaskSeed, NoiseDistribution, NoiseSeed,
+};
 use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len, unpack_top_bits};
 use tfhe_sbc_core::wire::{Header, WireError};
 use zeroize::Zeroizing;
@@ -19,10 +21,49 @@ use crate::large_buffer::LargeBuffer;
 /// A callback that receives the number of steps done since its last call.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
+/// The seed of masks, and what expands it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SeededMasks {
+    pub(crate) expander: ExpanderKind,
+    pub(crate) seed: MaskSeed,
+}
+
+impl SeededMasks {
+    /// Returns the masks of a seed of ChaCha20.
+    pub(crate) const fn of_chacha20(seed: MaskSeed) -> Self {
+        Self {
+            expander: ExpanderKind::ChaCha20,
+            seed,
+        }
+    }
+
+    /// Returns the masks that a header states.
+    ///
+    /// # Errors
+    /// [`WireError::Field`] if their expander is none of `expanders`.
+    pub(crate) fn of_header(
+        header: &Header,
+        expanders: &[ExpanderKind],
+    ) -> Result<Self, WireError> {
+        match header.expander {
+            Some(expander) if expanders.contains(&expander) => Ok(Self {
+                expander,
+                seed: header.mask_seed,
+            }),
+            _ => Err(WireError::Field("expander")),
+        }
+    }
+
+    /// Opens a stream.
+    pub(crate) fn stream(&self, number: u32) -> AnyExpander {
+        self.expander.mask_stream(&self.seed, number)
+    }
+}
+
 /// The rows: the seed of their masks, and their bodies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeededRows<T> {
-    pub(crate) mask_seed: MaskSeed,
+    pub(crate) masks: SeededMasks,
     /// The precision of the bodies, whose lower bits are 0.
     pub(crate) precision: Precision,
     pub(crate) bodies: Vec<T>,
@@ -80,7 +121,7 @@ impl<T: ProductTorus> SeededRows<T> {
     pub(crate) fn encrypt(
         noise: NoiseDistribution,
         key: &GlweSecretKey,
-        (mask_seed, noise_seed): (MaskSeed, &NoiseSeed),
+        (masks, noise_seed): (SeededMasks, &NoiseSeed),
         Rows {
             count: row_count,
             a_step: rows_a_step,
@@ -91,7 +132,6 @@ impl<T: ProductTorus> SeededRows<T> {
     ) -> Self {
         let size = key.polynomial_size().get();
         let mask_len = key.coefficients().len();
-        let expander = ExpanderKind::ChaCha20;
         let prepared = key.prepare();
         let mut bodies = vec![T::ZERO; row_count * size];
         bodies
@@ -110,13 +150,13 @@ impl<T: ProductTorus> SeededRows<T> {
                     let rows = (first..).zip(precision.rows().skip(first % precision.bits.len()));
                     for (body, (row, kept)) in bodies.chunks_exact_mut(size).zip(rows) {
                         plaintext(row, body);
-                        let stream = row as u32;
-                        random::fill_uniform(&mut expander.mask_stream(&mask_seed, stream), mask);
+                        let number = row as u32;
+                        random::fill_uniform(&mut masks.stream(number), mask);
                         prepared.encrypt_body_into(
                             body,
                             mask,
                             noise,
-                            &mut expander.noise_stream(noise_seed, stream),
+                            &mut ExpanderKind::ChaCha20.noise_stream(noise_seed, number),
                             scratch,
                         );
                         for b in &mut *body {
@@ -127,7 +167,7 @@ impl<T: ProductTorus> SeededRows<T> {
                 },
             );
         Self {
-            mask_seed,
+            masks,
             precision,
             bodies,
         }
@@ -165,17 +205,19 @@ impl<T: ProductTorus> SeededRows<T> {
         width: PackedWidth,
         progress: Progress<'_>,
     ) -> PackedSteps {
-        let step_len = product.key_len() * width.bytes();
+        let step_len = product.packed_key_len(width);
+        let block_size = product.shape().block_size;
         let steps = self.steps(product).len();
         let mut packed = PackedSteps {
             width,
+            block_size,
             integers: LargeBuffer::zeroed(steps * step_len),
-            units: vec![0.0; steps],
+            units: vec![0.0; steps * block_size],
         };
         packed
             .integers
-            .par_chunks_mut(step_len)
-            .zip(&mut packed.units)
+            .par_chunks_exact_mut(step_len)
+            .zip(packed.units.par_chunks_exact_mut(block_size))
             .zip(self.steps(product))
             .enumerate()
             .for_each_init(
@@ -183,11 +225,11 @@ impl<T: ProductTorus> SeededRows<T> {
                     let key = cache_aligned(0.0, product.key_len());
                     (key, StepScratch::of(product))
                 },
-                |(key, scratch), (step, ((integers, unit), bodies))| {
+                |(key, scratch), (step, ((integers, units), bodies))| {
                     key.fill(0.0);
                     self.prepare_step(product, 1.0, (step, bodies), key, scratch);
-                    *unit = pack_key(width, key, integers);
-                    progress(product.shape().block_size as u64);
+                    product.pack_key(width, key, integers, units);
+                    progress(block_size as u64);
                 },
             );
         packed
@@ -217,10 +259,7 @@ impl<T: ProductTorus> SeededRows<T> {
         let size = product.polynomial_size();
         for (r, body) in bodies.chunks_exact(size).enumerate() {
             let stream = (step * block_size * rows + r) as u32;
-            random::fill_uniform(
-                &mut ExpanderKind::ChaCha20.mask_stream(&self.mask_seed, stream),
-                mask,
-            );
+            random::fill_uniform(&mut self.masks.stream(stream), mask);
             let polynomials = mask.chunks_exact(size).chain([body]);
             for (output, coefficients) in polynomials.enumerate() {
                 let place = (r / rows, r % rows, output);
@@ -244,7 +283,7 @@ impl<T: ProductTorus> SeededRows<T> {
     /// # Panics
     /// If `packed` does not have [`packed_len`](Precision::packed_len) bytes for that many rows.
     pub(crate) fn from_bytes(
-        mask_seed: MaskSeed,
+        masks: SeededMasks,
         precision: Precision,
         mut packed: &[u8],
         count: usize,
@@ -258,7 +297,7 @@ impl<T: ProductTorus> SeededRows<T> {
             packed = rest;
         }
         Self {
-            mask_seed,
+            masks,
             precision,
             bodies,
         }
@@ -284,20 +323,27 @@ impl<T: ProductTorus> StepScratch<T> {
 /// The transforms of the rows of all steps, as integers.
 pub(crate) struct PackedSteps {
     pub(crate) width: PackedWidth,
+    /// The number of key bits of a step.
+    pub(crate) block_size: usize,
     /// The integers, step by step.
     pub(crate) integers: LargeBuffer<u8>,
-    /// The unit of each step.
+    /// The unit of each key bit.
     pub(crate) units: Vec<f64>,
 }
 
 impl PackedSteps {
+    /// The number of steps.
+    pub(crate) fn len(&self) -> usize {
+        self.units.len() / self.block_size
+    }
+
     /// The key of a step.
     pub(crate) fn step(&self, step: usize) -> PackedKey<'_> {
-        let step_len = self.integers.len() / self.units.len();
+        let step_len = self.integers.len() / self.len();
         PackedKey {
             width: self.width,
             bytes: &self.integers[step * step_len..][..step_len],
-            unit: self.units[step],
+            units: &self.units[step * self.block_size..][..self.block_size],
         }
     }
 }
@@ -318,9 +364,6 @@ pub(crate) fn check_header<T: ProductTorus>(
     }
     if header.dimension as usize != dimension {
         return wrong("dimension");
-    }
-    if header.expander != Some(ExpanderKind::ChaCha20) {
-        return wrong("expander");
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::{KeyBodyBits, key_body_bits};
 use tfhe_sbc_core::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
-use tfhe_sbc_core::random::{EntropyError, ExpanderKind, MaskSeed, SeedSequence};
+use tfhe_sbc_core::random::{EntropyError, ExpanderKind, SeedSequence};
 use tfhe_sbc_core::wire::key::parameters_of;
 use tfhe_sbc_core::wire::{
     ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, MAGIC, Message, WireError, require,
@@ -16,7 +16,12 @@ use tfhe_sbc_core::wire::{
 use crate::bootstrap_key::{BootstrapKey, SeededBootstrapKey};
 use crate::key_switch::{KeySwitchKey, SeededKeySwitchKey};
 use crate::packing_key::{PackingKey, SeededPackingKey};
-use crate::seeded_rows::{Progress, check_header};
+use crate::seeded_rows::{Progress, SeededMasks, check_header};
+
+/// The expander of the masks of new server keys. Any part of its streams can be made by itself, and quickly.
+const EXPANDER: ExpanderKind = ExpanderKind::Aes128Ctr;
+/// The expanders of the masks of server keys. Those of former programs have ChaCha20.
+const EXPANDERS: [ExpanderKind; 2] = [EXPANDER, ExpanderKind::ChaCha20];
 
 /// The bootstrapping and the key-switching key in seeded form, over the torus `T` of the parameter
 /// set; and, if there is one, the packing key, with which the server makes its answers short.
@@ -74,6 +79,11 @@ impl<T: ProductTorus> SeededServerKey<T> {
         // Each of the two keys has a pair of seeds of its own.
         let (bootstrap_mask, bootstrap_noise) = seeds.next_pair()?;
         let (key_switch_mask, key_switch_noise) = seeds.next_pair()?;
+        let [bootstrap_masks, key_switch_masks] =
+            [bootstrap_mask, key_switch_mask].map(|seed| SeededMasks {
+                expander: EXPANDER,
+                seed,
+            });
         Ok(Self {
             parameters,
             fingerprint: secret.fingerprint(),
@@ -81,15 +91,14 @@ impl<T: ProductTorus> SeededServerKey<T> {
                 &parameters,
                 secret.lwe().coefficients(),
                 secret.glwe(),
-                (bootstrap_mask, &bootstrap_noise),
+                (bootstrap_masks, &bootstrap_noise),
                 progress,
             ),
             key_switch: SeededKeySwitchKey::generate(
                 &parameters,
                 secret.glwe().coefficients(),
                 secret.lwe(),
-                key_switch_mask,
-                &key_switch_noise,
+                (key_switch_masks, &key_switch_noise),
             ),
             packing: None,
         })
@@ -139,7 +148,7 @@ impl<T: ProductTorus> SeededServerKey<T> {
         let mut message = Vec::with_capacity(Self::message_len_of(&self.parameters, body_bits));
         message.resize(HEADER_BYTES, 0);
         message.extend_from_slice(&self.parameters.to_bytes());
-        message.extend_from_slice(&self.key_switch.mask_seed.0);
+        message.extend_from_slice(&self.key_switch.masks.seed.0);
         self.bootstrap.rows.write_bodies(&mut message);
         for body in &self.key_switch.bodies {
             message.extend_from_slice(&body.to_le_bytes());
@@ -151,8 +160,8 @@ impl<T: ProductTorus> SeededServerKey<T> {
             torus_bits: T::BITS as u8,
             body_bits,
             mask_bits,
-            expander: Some(ExpanderKind::ChaCha20),
-            mask_seed: self.bootstrap.rows.mask_seed,
+            expander: Some(self.bootstrap.rows.masks.expander),
+            mask_seed: self.bootstrap.rows.masks.seed,
             ..Header::new(
                 Kind::ServerKey,
                 self.parameters.fingerprint(),
@@ -176,26 +185,22 @@ impl<T: ProductTorus> SeededServerKey<T> {
         let (parameters, rest) = parameters_of(&message)?;
         let header = message.header;
         check_header::<T>(&header, &parameters, parameters.lwe_dimension().0)?;
+        let masks = SeededMasks::of_header(&header, &EXPANDERS)?;
         let packing = packing_key_behind(behind, &header)?;
         let body_bits = stated_body_bits(&header, &parameters)?;
         let expected = Self::message_len_of(&parameters, body_bits);
         message.expect_length(expected - ENVELOPE_BYTES)?;
         let (seed, rest) = rest.split_at(32);
-        let mut key_switch_seed = MaskSeed([0; 32]);
-        key_switch_seed.0.copy_from_slice(seed);
+        let mut key_switch_masks = masks;
+        key_switch_masks.seed.0.copy_from_slice(seed);
         let (bootstrap, key_switch) =
             rest.split_at(SeededBootstrapKey::<T>::packed_len(&parameters, body_bits));
         Ok(Self {
             parameters,
             fingerprint: header.key,
-            bootstrap: SeededBootstrapKey::from_bytes(
-                &parameters,
-                body_bits,
-                header.mask_seed,
-                bootstrap,
-            ),
+            bootstrap: SeededBootstrapKey::from_bytes(&parameters, body_bits, masks, bootstrap),
             key_switch: SeededKeySwitchKey {
-                mask_seed: key_switch_seed,
+                masks: key_switch_masks,
                 bodies: key_switch
                     .as_chunks::<4>()
                     .0

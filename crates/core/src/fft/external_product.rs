@@ -32,12 +32,14 @@ use aligned_vec::{AVec, ConstAlign};
 
 use self::passes::{Digit, forward_from, inverse_to};
 use self::product::Product;
-pub use self::step_key::{PackedKey, StepKey, pack_key};
+pub use self::step_key::{PackedKey, StepKey};
+use self::step_key::{pack_number, packed_key_len, unit_of};
 use self::turn::MAX_BLOCK_SIZE;
 use self::turned_product::{BUNDLED, TurnedProduct};
 use super::trigonometry::root_of_unity;
 use super::{FftPlan, OwnedFftPlan};
 use crate::dimensions::PolynomialSize;
+use crate::parameters::PackedWidth;
 use crate::simd::{DigitPlace, Isa, Simd, TorusSlice, TorusSliceMut, dispatch, dispatch_transform};
 use crate::torus::{Torus, exp2_neg};
 
@@ -151,6 +153,62 @@ impl ExternalProductPlan {
         self.shape.block_size * self.shape.rows * self.fft.polynomial_size().get()
     }
 
+    /// Returns the number of bytes of the key of a step as integers of `width`.
+    pub fn packed_key_len(&self, width: PackedWidth) -> usize {
+        packed_key_len(width, self.shape.outputs, self.output_key_len())
+    }
+
+    /// The number of doubles of a key that belong to the same points: those of all key bits and rows of an output.
+    fn numbers_at_points(&self) -> usize {
+        let lanes = dispatch!(self.fft.isa(), |simd| lanes_of(simd));
+        2 * lanes * self.shape.block_size * self.shape.rows
+    }
+
+    /// Returns the key bit that a number of a key belongs to.
+    #[cfg(test)]
+    pub(crate) fn bit_of_number(&self, number: usize) -> usize {
+        let at_points = self.numbers_at_points();
+        number % at_points / (at_points / self.shape.block_size)
+    }
+
+    /// Rounds the doubles of a step to integers of `width`, and sets the [unit](PackedKey::units) of each key bit to the least
+    /// with which its largest double fits.
+    ///
+    /// # Panics
+    /// If a length does not fit the shape.
+    pub fn pack_key(
+        &self,
+        width: PackedWidth,
+        doubles: &[f64],
+        packed: &mut [u8],
+        units: &mut [f64],
+    ) {
+        let (outputs, block_size) = (self.shape.outputs, self.shape.block_size);
+        assert_eq!(doubles.len(), self.key_len());
+        assert_eq!(packed.len(), self.packed_key_len(width));
+        assert_eq!(units.len(), block_size);
+        units.fill(0.0);
+        let of_bit = self.numbers_at_points() / block_size;
+        for (i, doubles) in doubles.chunks_exact(of_bit).enumerate() {
+            let unit = &mut units[i % block_size];
+            *unit = doubles.iter().fold(*unit, |most, x| most.max(x.abs()));
+        }
+        units.iter_mut().for_each(|unit| *unit = unit_of(*unit));
+        let (masks, body) = doubles.split_at((outputs - 1) * self.output_key_len());
+        let (packed_masks, packed_body) = packed.split_at_mut(masks.len() * width.mask_bytes());
+        for (doubles, packed, bytes) in [
+            (masks, packed_masks, width.mask_bytes()),
+            (body, packed_body, width.body_bytes()),
+        ] {
+            let of_bits = packed.chunks_exact_mut(of_bit * bytes).enumerate();
+            for (doubles, (i, packed)) in doubles.chunks_exact(of_bit).zip(of_bits) {
+                for (&x, packed) in doubles.iter().zip(packed.chunks_exact_mut(bytes)) {
+                    pack_number(x, units[i % block_size], packed);
+                }
+            }
+        }
+    }
+
     /// Transforms `polynomial`, the component `output` of row `row` of GGSW ciphertext
     /// `bit` of a step, and stores it where [`multiply`](Self::multiply) reads it.
     /// `polynomial` has the signed representatives of its coefficients, times `scale`,
@@ -240,7 +298,7 @@ impl ExternalProductPlan {
             assert_eq!(digits.len(), shape.rows);
             assert!(digits.iter().all(|digit| digit.len() == size));
         }
-        assert_eq!(key.len(), self.key_len());
+        assert!(key.fits(shape, self.output_key_len()));
         let exponents_or_none = exponents.unwrap_or([&[0]; C]);
         assert!(
             exponents_or_none

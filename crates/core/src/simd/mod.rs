@@ -54,7 +54,7 @@ mod vector;
 mod tests;
 
 #[cfg(feature = "aes")]
-pub(crate) use aes::{Aes128, AesIsa};
+pub(crate) use aes::{AES_BLOCK_BYTES, Aes128, AesIsa};
 #[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
 pub(crate) use ahead::{Ahead, Lines};
 #[cfg(all(target_arch = "arm", target_abi = "eabihf"))]

@@ -11,7 +11,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use tfhe_sbc_core::glwe_product::ProductTorus;
 
-use crate::bootstrap_key::{BootstrapKey, bytes_of};
+use crate::bootstrap_key::BootstrapKey;
 use crate::cache_aligned::{CacheAligned, cache_aligned};
 use crate::gadget_product::{GadgetProduct, MAX_OUTPUTS, Parts, gathered};
 
@@ -75,8 +75,9 @@ fn turn_part<T: ProductTorus>(
         .chunks_exact(block_size)
         .zip(digits.iter().cycle());
     while let (Some(block), Some((exponents, digits))) = (blocks.next(), steps.next()) {
-        let next_key = blocks.peek().map_or(&[][..], |next| bytes_of(*next));
-        let next_key = product.part_of(next_key, first, acc.len() / size);
+        let next_key = blocks.peek().map_or(&[][..], |next| {
+            product.part_of(*next, first, acc.len() / size)
+        });
         let [while_down, while_up] = product.share_out(next_key);
         let own_digits = acc.chunks_exact(size).enumerate();
         let row_count = own_digits

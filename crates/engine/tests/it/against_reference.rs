@@ -8,15 +8,18 @@ use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, ParameterSet};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};
 use tfhe_sbc_core::simd::Isa;
+use tfhe_sbc_core::wire::{Header, Message};
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::gadget_product::GadgetProduct;
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::modulus_switch::modulus_switch_into;
+use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 use tfhe_sbc_oracle::blind_rotation::{FftErrorModel, fft_variance};
 use tfhe_sbc_oracle::noise_budget::PbsParameters;
 use tfhe_sbc_oracle::prediction::Prediction;
 
-use crate::common::{Keys, place_key, small_set};
+use crate::common::{Keys, on_threads, place_key, small_set};
+use crate::frozen;
 use crate::reference::{self, ReferenceKey};
 
 /// `count` uniform vectors of `len` scalars.
@@ -50,13 +53,28 @@ fn compare<T: ProductTorus>(set: ParameterSet, seed: u8) {
     let evaluator = Evaluator::new(&server);
 
     let big = ciphertexts(&uniform::<T>(seed, 5, parameters.big_lwe_dimension().0 + 1));
-    for (out, input) in evaluator.key_switch_batch(&big).unwrap().iter().zip(&big) {
-        assert_eq!(
-            out.as_slice(),
-            reference.key_switch(input.as_slice()),
-            "{set:?}"
-        );
-    }
+    let check = |server: &ServerKey<T>, reference: &ReferenceKey<T>| {
+        let evaluator = Evaluator::new(server);
+        for threads in [1, 3, 40] {
+            let switched = on_threads(threads, || evaluator.key_switch_batch(&big)).unwrap();
+            for (out, input) in switched.iter().zip(&big) {
+                let expected = reference.key_switch(input.as_slice());
+                assert_eq!(out.as_slice(), expected, "{set:?}");
+            }
+        }
+    };
+    check(&server, &reference);
+    // Keys of former programs have another expander. What this one encrypts makes no difference.
+    let bytes = seeded.to_bytes();
+    let message = Message::parse(&bytes).unwrap().0;
+    let header = Header {
+        expander: Some(ExpanderKind::ChaCha20),
+        ..message.header
+    };
+    let former = frozen::resealed(&header, message.payload);
+    let of_former = ReferenceKey::<T>::from_message(&parameters, &former);
+    let former = SeededServerKey::<T>::from_bytes(&former).unwrap();
+    check(&former.prepare(&|_| ()), &of_former);
 
     // Only a table that is not constant shows where it was turned to.
     let encoding = parameters.block_encoding();

@@ -209,3 +209,12 @@ pub(crate) fn circuits() -> impl Iterator<Item = Circuit> {
 pub(crate) fn read_bool(circuit: &Circuit, x: &FheBool) -> bool {
     circuit.rehearse(&[&circuit.bit(x)]).unwrap() == [1]
 }
+
+/// Runs `f` on a rayon pool of so many threads.
+pub(crate) fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap()
+        .install(f)
+}

@@ -12,7 +12,7 @@ use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey, ServerKeyError};
 
-use crate::common::{Keys, small_set};
+use crate::common::{Keys, on_threads, small_set};
 use crate::frozen;
 
 fn uniform_inputs<T: ProductTorus>(dimension: usize, count: usize) -> Vec<LweCiphertext<T>> {
@@ -46,14 +46,6 @@ fn outputs<T: ProductTorus>(server: &ServerKey<T>, cut: usize) -> Vec<LweCiphert
     jobs.chunks(cut)
         .flat_map(|jobs| evaluator.bootstrap_batch(jobs).unwrap())
         .collect()
-}
-
-fn on_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .unwrap()
-        .install(f)
 }
 
 fn threads_and_cuts<T: ProductTorus>() {
@@ -300,6 +292,6 @@ fn keys_and_key_switches_of_fixed_seeds_are_what_they_were() {
             },
         )
     }
-    assert_eq!(checksums::<u32>(), (0x5fbb_36ba, 0x6656_2e03, 0x5e31_bd31));
-    assert_eq!(checksums::<u64>(), (0xd735_1521, 0x2f4f_d7c7, 0));
+    assert_eq!(checksums::<u32>(), (0x1420_4e5d, 0x231e_fde2, 0x3ab1_c227));
+    assert_eq!(checksums::<u64>(), (0x647e_5598, 0x5079_9c5c, 0));
 }

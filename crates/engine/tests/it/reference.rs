@@ -9,6 +9,7 @@ use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_core::wire::{CHECKSUM_BYTES, HEADER_BYTES};
 
 const BODY_BITS_AT: usize = 49;
+const EXPANDER_AT: usize = 51;
 const MASK_BITS_AT: usize = 54;
 const MASK_SEED_AT: usize = 60;
 
@@ -84,9 +85,15 @@ impl<T: Torus> ReferenceKey<T> {
             rest = behind;
             top_bits(body, bits)
         };
-        let expand_row = |stream: usize, body: Vec<T>| {
-            let mut masks =
-                ExpanderKind::ChaCha20.mask_stream(&bootstrap_seed, u32::try_from(stream).unwrap());
+        let expander = ExpanderKind::ALL
+            .into_iter()
+            .find(|expander| expander.id() == message[EXPANDER_AT])
+            .unwrap();
+        let stream = |seed: &MaskSeed, number: usize| {
+            expander.mask_stream(seed, u32::try_from(number).unwrap())
+        };
+        let expand_row = |number: usize, body: Vec<T>| {
+            let mut masks = stream(&bootstrap_seed, number);
             let mut row: Vec<Vec<T>> = (0..k).map(|_| stream_words(&mut masks, size)).collect();
             row.push(body);
             row
@@ -101,11 +108,16 @@ impl<T: Torus> ReferenceKey<T> {
 
         let bodies: Vec<u32> = words(rest);
         assert_eq!(bodies.len(), big * parameters.key_switch().level_count.0);
-        let mut masks = ExpanderKind::ChaCha20.mask_stream(&key_switch_seed, 0);
+        // With ChaCha20, the rows follow each other in one stream.
+        let mut of_all_rows = stream(&key_switch_seed, 0);
         let key_switch = bodies
             .iter()
-            .map(|&body| {
-                let mut row: Vec<u32> = stream_words(&mut masks, n);
+            .enumerate()
+            .map(|(number, &body)| {
+                let mut row: Vec<u32> = match expander {
+                    ExpanderKind::ChaCha20 => stream_words(&mut of_all_rows, n),
+                    _ => stream_words(&mut stream(&key_switch_seed, number), n),
+                };
                 row.push(body);
                 row
             })

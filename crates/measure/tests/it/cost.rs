@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use tfhe_sbc_core::glwe_product::ProductTorus;
-use tfhe_sbc_core::parameter_sets::{ALL, BOOLEAN_1024, GATES, key_body_bits};
+use tfhe_sbc_core::parameter_sets::{ALL, BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2, key_body_bits};
 use tfhe_sbc_core::parameters::{ParameterSet, Parameters};
 use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_engine::bootstrap;
+use tfhe_sbc_engine::key_switch::{SeededKeySwitchKey, makes_masks};
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_engine::timing_key::TimingKey;
 use tfhe_sbc_measure::calibrate::{Plan, calibrate, from_toml, to_toml};
@@ -40,16 +41,21 @@ fn keys_in_memory_have_the_predicted_size() {
         if isa.packs_bootstrap_keys()
             && let Some(width) = parameters.packed_key_width(key_body_bits(&parameters))
         {
-            let units = set.lwe_dimension.0 / set.lwe_block_size as usize;
-            bootstrap = bootstrap / 8 * width.bytes() + units * size_of::<f64>();
+            let units = set.lwe_dimension.0;
+            let outputs = set.glwe_dimension.0 + 1;
+            let bytes = set.glwe_dimension.0 * width.mask_bytes() + width.body_bytes();
+            bootstrap = bootstrap / 8 / outputs * bytes + units * size_of::<f64>();
         }
         if isa.multiplies_bytes() && parameters.packed_key_switch_variance() > 0.0 {
             key_switch = key_switch / 4 * 3;
+        } else if makes_masks(isa) {
+            key_switch = SeededKeySwitchKey::row_count(&parameters) * size_of::<u32>();
         }
         assert_eq!(key.byte_counts(), [bootstrap, key_switch]);
         key.bootstrap_batch(3);
     }
     check::<u64>(&GATES);
+    check::<u64>(&MESSAGE_2_CARRY_2);
     check::<u32>(&BOOLEAN_1024);
     assert!(TimingKey::<u32>::new(&GATES.validate().unwrap()).is_err());
 }

@@ -55,9 +55,9 @@ mod tests {
             (3, 64, 2),
             (4, 64, 2),
             (5, 64, 3),
-            (6, 40, 3),
-            (7, 40, 4),
-            (8, 24, 6),
+            (6, 35, 3),
+            (7, 35, 4),
+            (8, 21, 6),
         ];
         assert_eq!(found, expected);
         let noise = NoiseBudget::new(&PbsParameters::from(&parameters)).pbs;

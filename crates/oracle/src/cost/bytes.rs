@@ -22,13 +22,14 @@ pub(super) fn switch_columns(set: &ParameterSet) -> usize {
 }
 
 /// The bytes of the bootstrapping key in memory, with a double for every coefficient. Where a processor reads
-/// [packed keys](Parameters::packed_key_width), it has a quarter or an eighth less.
+/// [packed keys](Parameters::packed_key_width), it has a quarter to an eighth less.
 pub fn bootstrap_key_bytes(set: &ParameterSet) -> usize {
     let outputs = set.glwe_dimension.0 + 1;
     set.lwe_dimension.0 * rows(set) * outputs * set.polynomial_size * size_of::<f64>()
 }
 
-/// The bytes of the key-switching key in memory, with columns that keep all bits.
+/// The bytes of the key-switching key in memory, with columns that keep all bits. Some processors keep 24 bits, or nothing but
+/// the bodies.
 pub fn key_switch_key_bytes(set: &ParameterSet) -> usize {
     switch_rows(set) * switch_columns(set) * size_of::<u32>()
 }

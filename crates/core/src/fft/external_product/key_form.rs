@@ -10,10 +10,10 @@ pub(super) trait Form<S: Simd>: Copy {
     /// The elements of a vector of real parts and of the vector of imaginary parts behind it.
     type Pair: ?Sized + 'static;
 
-    /// The pairs of the key of an output.
-    fn pairs(key: &[Self::Number]) -> impl Iterator<Item = &Self::Pair>;
-    /// Reads a pair, in units of the key.
-    fn load(self, simd: S, pair: &Self::Pair) -> Complex<S::F64>;
+    /// The pairs of the key of an output, which is the last one of its group or not.
+    fn pairs(key: &[Self::Number], is_last: bool) -> impl Iterator<Item = &Self::Pair>;
+    /// Reads a pair of the key of such an output, in units of the key.
+    fn load(self, simd: S, pair: &Self::Pair, is_last: bool) -> Complex<S::F64>;
 }
 
 /// Doubles.
@@ -25,12 +25,12 @@ impl<S: Simd> Form<S> for Doubles {
     type Pair = [S::Chunk; 2];
 
     #[inline(always)]
-    fn pairs(key: &[f64]) -> impl Iterator<Item = &[S::Chunk; 2]> {
+    fn pairs(key: &[f64], _is_last: bool) -> impl Iterator<Item = &[S::Chunk; 2]> {
         S::chunks(key).as_chunks().0.iter()
     }
 
     #[inline(always)]
-    fn load(self, simd: S, [re, im]: &[S::Chunk; 2]) -> Complex<S::F64> {
+    fn load(self, simd: S, [re, im]: &[S::Chunk; 2], _is_last: bool) -> Complex<S::F64> {
         Complex {
             re: simd.load(re),
             im: simd.load(im),
@@ -38,22 +38,43 @@ impl<S: Simd> Form<S> for Doubles {
     }
 }
 
-/// Integers of `BYTES` bytes, at these places.
+/// Integers of `BYTES` bytes, and of `LAST` bytes in the last output of a group.
 #[derive(Clone, Copy)]
-pub(super) struct Integers<S: Simd, const BYTES: usize>(pub(super) S::PackedPlaces);
+pub(super) struct Integers<S: Simd, const BYTES: usize, const LAST: usize> {
+    places: S::PackedPlaces,
+    last_places: S::PackedPlaces,
+}
 
-impl<S: Simd, const BYTES: usize> Form<S> for Integers<S, BYTES> {
+impl<S: Simd, const BYTES: usize, const LAST: usize> Integers<S, BYTES, LAST> {
+    #[inline(always)]
+    pub(super) fn new(simd: S) -> Self {
+        let places = simd.packed_places::<BYTES>();
+        let last_places = match BYTES == LAST {
+            true => places,
+            false => simd.packed_places::<LAST>(),
+        };
+        Self {
+            places,
+            last_places,
+        }
+    }
+}
+
+impl<S: Simd, const BYTES: usize, const LAST: usize> Form<S> for Integers<S, BYTES, LAST> {
     type Number = u8;
     type Pair = [u8];
 
     #[inline(always)]
-    fn pairs(key: &[u8]) -> impl Iterator<Item = &[u8]> {
-        key.chunks_exact(2 * S::LANES * BYTES)
+    fn pairs(key: &[u8], is_last: bool) -> impl Iterator<Item = &[u8]> {
+        key.chunks_exact(2 * S::LANES * if is_last { LAST } else { BYTES })
     }
 
     #[inline(always)]
-    fn load(self, simd: S, pair: &[u8]) -> Complex<S::F64> {
-        let [re, im] = simd.load_packed_pair::<BYTES>(self.0, pair);
+    fn load(self, simd: S, pair: &[u8], is_last: bool) -> Complex<S::F64> {
+        let [re, im] = match is_last {
+            true => simd.load_packed_pair::<LAST>(self.last_places, pair),
+            false => simd.load_packed_pair::<BYTES>(self.places, pair),
+        };
         Complex { re, im }
     }
 }

@@ -73,7 +73,7 @@ impl Product<'_> {
                     &mut turns,
                     self.monomials,
                     self.exponents,
-                    1.0,
+                    |_| 1.0,
                     (node, nodes),
                 ),
                 false => &turns[..1],

@@ -133,12 +133,13 @@ fn check<T: Torus>(isa: Isa, shape: ProductShape, turn: bool, base_log: u32, see
     }
     for width in PackedWidth::ALL {
         // The errors are far below one half.
-        let mut bytes = vec![0; key.len() * width.bytes()];
-        let unit = pack_key(width, &key, &mut bytes);
+        let mut bytes = vec![0; plan.packed_key_len(width)];
+        let mut units = vec![0.0; plan.shape().block_size];
+        plan.pack_key(width, &key, &mut bytes, &mut units);
         let packed = StepKey::Packed(PackedKey {
             width,
             bytes: &bytes,
-            unit,
+            units: &units,
         });
         let mut sums = vec![f64::NAN; outputs * N];
         plan.multiply(

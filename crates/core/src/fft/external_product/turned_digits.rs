@@ -21,10 +21,13 @@ impl<const C: usize> TurnedProduct<'_, C> {
         let nodes = vectors / S::LANES;
         let zero = simd.splat(0.0);
         let zero = Complex { re: zero, im: zero };
-        let unit = simd.splat(self.key.unit());
         let bits = self.exponents[0].len();
 
-        let mut keys = keys_of::<S, F, O>(outputs).map(F::pairs);
+        let mut output = 0;
+        let mut keys = keys_of::<S, F, O>(outputs).map(|key| {
+            output += 1;
+            F::pairs(key, output == O)
+        });
         for node in 0..nodes {
             let turns = self.turns_at::<S>(node, nodes);
             for row in 0..S::LANES {
@@ -33,7 +36,8 @@ impl<const C: usize> TurnedProduct<'_, C> {
                 for bit in 0..bits {
                     let mut factors = [zero; C];
                     for (factor, turns) in factors.iter_mut().zip(&turns) {
-                        *factor = turns[bit].factor(simd, row, unit);
+                        let turn = &turns[bit];
+                        *factor = turn.factor(simd, row, turn.unit(simd));
                     }
                     for r in 0..self.shape.rows {
                         let mut digits = [zero; C];
@@ -47,7 +51,7 @@ impl<const C: usize> TurnedProduct<'_, C> {
                             let Some(key) = key.next() else {
                                 return;
                             };
-                            let key = form.load(simd, key);
+                            let key = form.load(simd, key, o + 1 == O);
                             for (sum, digit) in sum.iter_mut().zip(&digits) {
                                 sum[o].add_product(simd, *digit, key);
                             }

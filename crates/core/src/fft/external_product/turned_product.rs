@@ -46,15 +46,21 @@ impl<const C: usize> TurnedProduct<'_, C> {
                     self.multiply_some::<S, _>(simd, (Doubles, outputs), now, ahead);
                 }
                 StepKey::Packed(key) if S::TURNS_DIGITS => {
-                    let outputs = key.bytes.chunks_exact(output_len * key.width.bytes());
-                    let outputs = outputs.skip(first);
-                    match key.width {
-                        PackedWidth::Six => {
-                            let form = Integers::<S, 6>(simd.packed_places::<6>());
+                    let all = self.shape.outputs;
+                    let outputs = (first..).map(|output| key.of_output(output, all, output_len));
+                    // All outputs of a group but the last one are masks.
+                    let has_body = first + group == all;
+                    match (key.width, has_body) {
+                        (PackedWidth::Six, _) => {
+                            let form = Integers::<S, 6, 6>::new(simd);
                             self.multiply_some::<S, _>(simd, (form, outputs), now, ahead);
                         }
-                        PackedWidth::Seven => {
-                            let form = Integers::<S, 7>(simd.packed_places::<7>());
+                        (PackedWidth::SevenAndSix, true) => {
+                            let form = Integers::<S, 7, 6>::new(simd);
+                            self.multiply_some::<S, _>(simd, (form, outputs), now, ahead);
+                        }
+                        (PackedWidth::SevenAndSix, false) | (PackedWidth::Seven, _) => {
+                            let form = Integers::<S, 7, 7>::new(simd);
                             self.multiply_some::<S, _>(simd, (form, outputs), now, ahead);
                         }
                     }
@@ -99,8 +105,8 @@ impl<const C: usize> TurnedProduct<'_, C> {
     ) -> [[Turn<'_, S>; MAX_BLOCK_SIZE]; C] {
         let mut turns = [[Turn::<S>::NONE; MAX_BLOCK_SIZE]; C];
         for (turns, exponents) in turns.iter_mut().zip(self.exponents) {
-            let unit = self.key.unit();
-            look_up(turns, self.monomials, exponents, unit, (node, nodes));
+            let unit_of = |bit| self.key.unit(bit);
+            look_up(turns, self.monomials, exponents, unit_of, (node, nodes));
         }
         turns
     }

@@ -15,8 +15,7 @@ pub(crate) struct Places {
     re: __m512i,
     /// The words of the integers of the second vector.
     im: __m512i,
-    /// For integers of 6 bytes, a mask of the bytes of a lane that belong to its integer. For integers of 7 bytes, the indices of
-    /// a shuffle that moves the integer to the top of its lane.
+    /// For integers of 7 bytes, the indices of a shuffle that moves the integer to the top of its lane.
     bytes: __m512i,
 }
 
@@ -33,6 +32,9 @@ const fn words(start: usize, bytes: usize) -> [u16; 32] {
     words
 }
 
+/// All words of a lane but the lowest one.
+const UPPER_WORDS: __mmask32 = 0xeeee_eeee;
+
 /// Repeats the words of two lanes.
 const fn repeated(lanes: [u64; 2]) -> [u16; 32] {
     let mut words = [0; 32];
@@ -48,14 +50,12 @@ impl<const ADDERS: bool> Avx512<ADDERS> {
     /// The places of integers of `BYTES` bytes: 6 or 7.
     #[inline(always)]
     pub(super) fn places_of<const BYTES: usize>(self) -> Places {
-        /// All but the lowest word.
-        const KEPT: [u16; 32] = repeated([0xffff_ffff_ffff_0000; 2]);
         /// Integers of even lanes begin at the first byte, those of odd lanes at the second one.
         const TO_TOP: [u16; 32] = repeated([0x0605_0403_0201_00ff, 0x0f0e_0d0c_0b0a_09ff]);
         proved!(Places {
             re: held(const { &words(0, BYTES) }),
             im: held(const { &words(VECTOR - 8 * BYTES, BYTES) }),
-            bytes: held(if BYTES == 6 { &KEPT } else { &TO_TOP }),
+            bytes: held(&TO_TOP),
         })
     }
 
@@ -66,17 +66,21 @@ impl<const ADDERS: bool> Avx512<ADDERS> {
         let first: &[u8; VECTOR] = pair.first_chunk().expect("a vector");
         let last: &[u8; VECTOR] = pair.last_chunk().expect("a vector");
         proved!({
-            let re = _mm512_permutexvar_epi16(places.re, _mm512_loadu_si512(first.as_ptr().cast()));
-            let im = _mm512_permutexvar_epi16(places.im, _mm512_loadu_si512(last.as_ptr().cast()));
+            let re = _mm512_loadu_si512(first.as_ptr().cast());
+            let im = _mm512_loadu_si512(last.as_ptr().cast());
             let [re, im] = match BYTES {
                 6 => [
-                    _mm512_and_si512(re, places.bytes),
-                    _mm512_and_si512(im, places.bytes),
+                    _mm512_maskz_permutexvar_epi16(UPPER_WORDS, places.re, re),
+                    _mm512_maskz_permutexvar_epi16(UPPER_WORDS, places.im, im),
                 ],
-                _ => [
-                    _mm512_shuffle_epi8(re, places.bytes),
-                    _mm512_shuffle_epi8(im, places.bytes),
-                ],
+                _ => {
+                    let re = _mm512_permutexvar_epi16(places.re, re);
+                    let im = _mm512_permutexvar_epi16(places.im, im);
+                    [
+                        _mm512_shuffle_epi8(re, places.bytes),
+                        _mm512_shuffle_epi8(im, places.bytes),
+                    ]
+                }
             };
             [_mm512_cvtepi64_pd(re), _mm512_cvtepi64_pd(im)]
         })
