@@ -45,8 +45,8 @@ pub(crate) fn round_len() -> usize {
     BATCHES * rayon::current_num_threads() * LOCKSTEP
 }
 
-/// The largest number of bootstraps whose intermediate ciphertexts are in memory at once: at least two full passes over the
-/// bootstrapping key for each thread of the current rayon pool, so that cutting a batch costs little time.
+/// The largest number of bootstraps whose intermediate ciphertexts are in memory at once: two full passes over the
+/// bootstrapping key for each thread of the current rayon pool, and at least 512, so that cutting a batch costs little time.
 fn jobs_at_a_time() -> usize {
     (2 * rayon::current_num_threads() * LOCKSTEP).max(512)
 }

@@ -128,10 +128,10 @@ impl GadgetProduct {
         self.plan.packed_key_len(width)
     }
 
-    /// Rounds the key of a step to integers of `width`, and sets the units of its key bits.
+    /// Rounds `key`, the doubles of a step, to `integers` of `width`, and sets `units`, one for each key bit.
     ///
     /// # Panics
-    /// If a length does not fit.
+    /// If a slice does not have the length that belongs to the key of a step.
     pub(crate) fn pack_key(
         &self,
         width: PackedWidth,

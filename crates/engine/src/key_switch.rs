@@ -41,13 +41,14 @@ impl SeededKeySwitchKey {
         parameters.big_lwe_dimension().0 * parameters.key_switch().level_count.0
     }
 
-    /// Makes the key. The expander of `masks` must not be ChaCha20.
+    /// Makes the key. The expander of `masks` must not be ChaCha20, because keys with it are read as one stream for all rows.
     pub(crate) fn generate(
         parameters: &Parameters,
         from: &[i8],
         to: &LweSecretKey,
         (masks, noise_seed): (SeededMasks, &NoiseSeed),
     ) -> Self {
+        debug_assert_ne!(masks.expander, ExpanderKind::ChaCha20);
         let Decomposition {
             base_log,
             level_count,
@@ -114,8 +115,8 @@ impl Form {
     }
 }
 
-/// Returns whether key switches make the masks of keys whose columns keep all bits, on processors that make them about as fast as
-/// memory would bring them. So do AMD's with AVX-512, on which it is measured, and which are those with packed bootstrapping keys.
+/// Returns whether key switches on this processor make the masks of keys whose columns keep all bits. It is true on those of AMD's processors
+/// with AVX-512 and VAES, which make masks about as fast as memory brings them.
 pub fn makes_masks(isa: Isa) -> bool {
     isa.packs_bootstrap_keys() && RowMasks::are_fast()
 }
@@ -279,8 +280,8 @@ impl KeySwitchKey {
     }
 }
 
-/// The division of a batch of key switches into tasks: by tiles; if there are more threads than tiles, also by ciphertexts; and
-/// by rows, whose sums are added afterwards, if these are few.
+/// The division of a batch of key switches into tasks. A tile is a task. If these are fewer than four for each thread, they are divided by
+/// groups of ciphertexts; and by rows, whose sums are added afterwards, if there are too few ciphertexts for groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shares {
     /// The number of ciphertexts of the batch.
@@ -294,7 +295,7 @@ struct Shares {
 }
 
 impl Shares {
-    /// The fewest ciphertexts of a group, so that reading or making the rows takes little of the time.
+    /// The fewest ciphertexts of a group on average, so that reading or making the rows takes little of the time.
     const GROUP: usize = 64;
     /// The rows of a task are a multiple of this.
     const ROWS: usize = 64;
@@ -365,18 +366,21 @@ mod tests {
             },
             bodies: filler_words().map(|word| word as u32).take(count).collect(),
         };
-        let scalars: Vec<u64> = filler_words()
-            .map(|word| word as u64)
-            .take(6 * 3000)
-            .collect();
         let big = parameters.big_lwe_dimension().0 + 1;
-        let inputs: Vec<&[u64]> = scalars.windows(big).step_by(2_999).collect();
-        assert_eq!(inputs.len(), 6);
+        let words = filler_words().map(|word| word as u64);
+        let scalars: Vec<u64> = words.take(big + 130).collect();
+        // Two groups of ciphertexts on many threads, of 66 and 65.
+        let inputs: Vec<&[u64]> = scalars.windows(big).collect();
+        let shares = Shares::among(16, inputs.len(), 15, count);
+        assert_eq!((shares.batch, shares.ciphertexts), (131, 66));
+        let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let switched = [Form::Words, Form::Made].map(|form| {
             [Isa::Portable, Isa::detect()].map(|isa| {
                 let key = KeySwitchKey::in_form(form, &parameters, isa, &seeded);
                 let mut outputs = vec![0; inputs.len() * (parameters.lwe_dimension().0 + 1)];
-                key.switch_batch_into(&inputs, &mut outputs);
+                let threads = if isa == Isa::Portable { 1 } else { 16 };
+                let pool = pool(threads).unwrap();
+                pool.install(|| key.switch_batch_into(&inputs, &mut outputs));
                 outputs
             })
         });

@@ -218,6 +218,9 @@ fn describe(path: &Path, bytes: &[u8]) -> Outcome<Vec<Description>> {
                         let bits = u64::from(header.mask_bits);
                         say("body bits in mask rows", bits.into());
                     }
+                    if let Some(expander) = header.expander {
+                        say("mask expander", expander.name().to_owned().into());
+                    }
                 }
                 if let Kind::PackingKey = header.kind {
                     describe_packing(rest, &mut say).explain(path.display())?;

@@ -171,11 +171,12 @@ impl ExternalProductPlan {
         number % at_points / (at_points / self.shape.block_size)
     }
 
-    /// Rounds the doubles of a step to integers of `width`, and sets the [unit](PackedKey::units) of each key bit to the least
-    /// with which its largest double fits.
+    /// Rounds `doubles`, the key of a step, to integers of `width` in `packed`, and sets `units`, one for each key bit, to the least
+    /// [units](PackedKey::units) with which the largest double of the bit fits.
     ///
     /// # Panics
-    /// If a length does not fit the shape.
+    /// If `doubles` does not have [`key_len`](Self::key_len) numbers, `packed` not [`packed_key_len`](Self::packed_key_len) bytes, or
+    /// `units` not one number for each key bit.
     pub fn pack_key(
         &self,
         width: PackedWidth,

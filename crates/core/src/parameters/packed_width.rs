@@ -48,18 +48,30 @@ impl PackedWidth {
         }
     }
 
-    /// Returns the narrower of [`Six`](Self::Six) and [`Seven`](Self::Seven) whose rounding adds at most a sixteenth to the variance `noise` of
-    /// the rows of a bootstrapping key, a fraction of the torus squared; `None` if there is none, so that the key has to consist of doubles.
-    pub fn narrowest(
+    /// Returns the width for a bootstrapping key whose GLWE ciphertexts have errors of variance `fresh`, to which the rounding of
+    /// bodies on the wire adds `on_the_wire` in its two kinds of rows. Variances are fractions of the torus squared.
+    ///
+    /// It is the narrower of [`Six`](Self::Six) and [`Seven`](Self::Seven) that adds at most a sixteenth to the variance of the rows with less of
+    /// it; or [`SevenAndSix`](Self::SevenAndSix) in the place of `Seven`, if the bodies of six bytes add at most as much
+    /// as the rounding on the wire adds in the rows where it adds more. `None` means that seven bytes are too few, so that the key has to consist of doubles.
+    pub fn of_key(
         secret: GlweSecret,
         glwe_dimension: GlweDimension,
         size: PolynomialSize,
-        noise: f64,
+        fresh: f64,
+        on_the_wire: [f64; 2],
     ) -> Option<Self> {
+        let [a, b] = on_the_wire;
+        let noise = fresh + a.min(b);
         let added = |width: &Self| width.rounding_variance(secret, glwe_dimension, size);
-        [Self::Six, Self::Seven]
+        let width = [Self::Six, Self::Seven]
             .into_iter()
-            .find(|width| added(width) <= noise / 16.0)
+            .find(|width| added(width) <= noise / 16.0)?;
+        let of_short_body = rounding_variance(Self::SevenAndSix.body_bytes(), glwe_dimension, size);
+        Some(match width {
+            Self::Seven if of_short_body <= a.max(b) => Self::SevenAndSix,
+            width => width,
+        })
     }
 
     /// Returns the variance, a fraction of the torus squared, that the rounding adds to the error of a row of the key: that of the
@@ -82,7 +94,7 @@ impl PackedWidth {
 /// The real and imaginary parts of a transform are normal, with the variance σ² = N/24 of the torus squared. The largest
 /// of all M parts of a key bit, R, fits the integers, so they count steps of 2R/2^(8 bytes). Rounding to a step adds a variance of step²/12 to a part,
 /// and 2/N of this to a coefficient of the polynomial. On average R² is (1.315 log2 M - 1.19) σ²: this line is within 0.4 % of the
-/// integral of the probability of R² > t over t, for M from 2^9 to 2^21.
+/// integral of the probability of R² > t over t, for M from 2^9 to 2^21. M is rounded up to a power of two.
 fn rounding_variance(bytes: usize, glwe_dimension: GlweDimension, size: PolynomialSize) -> f64 {
     let components = glwe_dimension.0 + 1;
     let numbers = components * components * size.get();
@@ -91,32 +103,22 @@ fn rounding_variance(bytes: usize, glwe_dimension: GlweDimension, size: Polynomi
 }
 
 impl Parameters {
-    /// Returns the width of the coefficients of a bootstrapping key in memory that keeps `bits` bits of its bodies: the
-    /// [narrowest](PackedWidth::narrowest) for the noise of the rows with less noise, and
-    /// [six bytes](PackedWidth::SevenAndSix) in bodies where this rounding adds no more than that to
-    /// `bits` bits does in some rows. Keys have doubles nevertheless on
-    /// processors that [do not pack](crate::simd::Isa::packs_bootstrap_keys) them, over 2^32, where products are exact, and with
-    /// several levels.
+    /// Returns the [width](PackedWidth::of_key) of the coefficients of a bootstrapping key in memory that keeps `bits` bits of its bodies on the wire.
+    /// `None` means that the key consists of doubles: over 2^32, where products are exact, with several levels, or if seven bytes are too few.
+    /// Keys consist of doubles in any case on processors that [do not pack](crate::simd::Isa::packs_bootstrap_keys) them.
     pub fn packed_key_width(&self, bits: KeyBodyBits) -> Option<PackedWidth> {
         let levels = [self.pbs(), self.pbs_body()].map(|gadget| gadget.level_count.0);
         if self.torus_bits() != u64::BITS || levels != [1, 1] {
             return None;
         }
-        let kept = [bits.mask_rows, bits.body_rows].map(|bits| exp2_neg(2 * bits) / 12.0);
-        let [least, most] = [kept[0].min(kept[1]), kept[0].max(kept[1])];
-        let size = self.polynomial_size();
-        let width = PackedWidth::narrowest(
+        let on_the_wire = [bits.mask_rows, bits.body_rows].map(|bits| exp2_neg(2 * bits) / 12.0);
+        PackedWidth::of_key(
             self.glwe_secret(),
             self.glwe_dimension(),
-            size,
-            self.glwe_noise().variance(self.torus_bits()) + least,
-        )?;
-        let body_bytes = PackedWidth::SevenAndSix.body_bytes();
-        let shorter_bodies = rounding_variance(body_bytes, self.glwe_dimension(), size) <= most;
-        Some(match width {
-            PackedWidth::Seven if shorter_bodies => PackedWidth::SevenAndSix,
-            width => width,
-        })
+            self.polynomial_size(),
+            self.glwe_noise().variance(self.torus_bits()),
+            on_the_wire,
+        )
     }
 
     /// Returns the variance that the rounding of the key-switching key in memory adds to the error of its rows; see

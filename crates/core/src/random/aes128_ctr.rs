@@ -57,7 +57,7 @@ impl RowMasks {
         AesIsa::detect().encrypts_four_blocks()
     }
 
-    /// Overwrites `out` with part `part` of row `first_row` and of the rows after it: the words from `64 * part` on. Constant-time.
+    /// Overwrites element `i` of `out` with the 64 words from word `64 * part` on of the mask of row `first_row + i`. Constant-time.
     pub fn fill(&self, first_row: u32, part: usize, out: &mut [[u32; KEY_SWITCH_TILE_COLUMNS]]) {
         let first = u128::from(first_row) << 64;
         let blocks = KEY_SWITCH_TILE_COLUMNS * size_of::<u32>() / AES_BLOCK_BYTES * part;

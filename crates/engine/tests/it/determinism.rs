@@ -166,6 +166,22 @@ fn forged_server_keys_are_refused() {
         read(&forged),
         Some(WireError::Field("parameter fingerprint"))
     );
+    // Server keys have two expanders.
+    for expander in ExpanderKind::ALL {
+        let header = Header {
+            expander: Some(expander),
+            ..Header::parse(&bytes).unwrap().0
+        };
+        let refused = match expander {
+            ExpanderKind::ChaCha20 | ExpanderKind::Aes128Ctr => None,
+            _ => Some(WireError::Field("expander")),
+        };
+        assert_eq!(
+            read(&frozen::resealed(&header, payload)),
+            refused,
+            "{expander}"
+        );
+    }
     let mut payload = payload.to_vec();
     payload[32] = 48;
     assert!(matches!(

@@ -244,7 +244,7 @@ fn rotations(request: &Request, glwe: &GlweKey, blocks: KeyBlocks) -> Vec<Rotati
 
 /// The variance that the rounding of the bootstrapping key adds to its noise: that of the bodies
 /// ([`Parameters::implied_key_body_bits`](tfhe_sbc_core::parameters::Parameters::implied_key_body_bits)), and that of the key
-/// in memory ([`PackedWidth::narrowest`]).
+/// in memory ([`PackedWidth::of_key`]).
 fn key_rounding(request: &Request, glwe: &GlweKey, fresh: Variance) -> Variance {
     if request.engine != Engine::TfheSbc || request.torus_bits != 64 {
         return Variance::ZERO;
@@ -257,7 +257,7 @@ fn key_rounding(request: &Request, glwe: &GlweKey, fresh: Variance) -> Variance 
         return of_bodies;
     };
     let (secret, k) = (glwe_secret(request), GlweDimension(glwe.glwe_dimension));
-    let width = PackedWidth::narrowest(secret, k, size, (fresh + of_bodies).0);
+    let width = PackedWidth::of_key(secret, k, size, fresh.0, [of_bodies.0; 2]);
     let in_memory = width.map_or(0.0, |width| width.rounding_variance(secret, k, size));
     of_bodies + Variance(in_memory)
 }
