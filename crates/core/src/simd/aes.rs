@@ -180,6 +180,7 @@ impl Aes128 {
     }
 }
 
+/// Calls `counter_mode` for each of `rows`, with counters that are 2^64 apart.
 fn counter_mode_row_by_row(
     mut counter: u128,
     rows: &mut [RowPart],

@@ -50,7 +50,8 @@ impl<'k> PackedKey<'k> {
 }
 
 impl StepKey<'_> {
-    /// Whether there are coefficients for a product of this shape, `output_len` for each output, and a unit for each key bit.
+    /// Returns whether the key has the length that a product of this shape needs: `output_len` coefficients for each output, and
+    /// one unit for each key bit if it is packed.
     pub(super) fn fits(&self, shape: ProductShape, output_len: usize) -> bool {
         let outputs = shape.outputs;
         match self {
