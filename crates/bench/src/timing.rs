@@ -2,6 +2,7 @@
 //! of them alike.
 
 use std::hint::black_box;
+use std::iter::repeat_n;
 use std::time::{Duration, Instant};
 
 use crate::error::BenchError;
@@ -9,6 +10,10 @@ use crate::error::BenchError;
 /// The least duration of a turn. It is long enough that a contestant works with caches filled by
 /// itself, not by the other.
 const TURN: Duration = Duration::from_millis(40);
+
+/// The least duration between two readings of the clock, each of which takes some 30 ns and keeps the processor from
+/// beginning the next run early. Shorter runs are timed several together.
+const SAMPLE: Duration = Duration::from_micros(20);
 
 /// Rounds that are timed however small the budget is.
 const LEAST_ROUNDS: usize = 3;
@@ -20,7 +25,7 @@ const LONG_ROUND: Duration = Duration::from_secs(10);
 /// Something to time.
 pub(crate) trait Subject {
     /// Runs for [`TURN`], at least once, adds the time of every run, and checks what
-    /// the last one gave.
+    /// the last one gave. The time of runs that take less than [`SAMPLE`] is the mean of as many as fill it.
     fn turn(&mut self, samples: &mut Vec<Duration>) -> Result<(), BenchError>;
 }
 
@@ -41,16 +46,24 @@ where
 {
     fn turn(&mut self, samples: &mut Vec<Duration>) -> Result<(), BenchError> {
         let turn = Instant::now();
+        let mut runs = 1;
         loop {
             let start = Instant::now();
-            let output = black_box((self.run)());
-            samples.push(start.elapsed());
-            let output = output?;
+            let mut output = black_box((self.run)()?);
+            for _ in 1..runs {
+                output = black_box((self.run)()?);
+            }
+            let each = start.elapsed() / runs;
+            samples.extend(repeat_n(each, runs as usize));
             if turn.elapsed() >= TURN {
                 return match (self.check)(output)? {
                     true => Ok(()),
                     false => Err(BenchError::WrongAnswer(self.name.clone())),
                 };
+            }
+            if runs == 1 {
+                let nanoseconds = each.as_nanos().max(1);
+                runs = SAMPLE.as_nanos().div_ceil(nanoseconds) as u32;
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::simd::{AES_BLOCK_BYTES, Aes128, AesIsa, KEY_SWITCH_TILE_COLUMNS, as_b
 /// The number of AES blocks in a block of the stream.
 const AES_BLOCKS: u128 = 4;
 
-/// The blocks of one AES-128-CTR keystream. The round keys wipe themselves on drop, and drop zeroes
+/// The blocks of one AES-128-CTR keystream. The key wipes itself on drop, and drop zeroes
 /// the counter too, so that nothing of the seed is left.
 pub(super) struct Aes128CtrBlocks {
     cipher: Aes128,

@@ -92,28 +92,31 @@ impl AesIsa {
     }
 }
 
-/// The expanded key of an AES-128 encryption, wiped on drop.
-pub(crate) struct Aes128(Schedule);
+/// The key of an AES-128 encryption, wiped on drop.
+///
+/// The kernels expand it in registers at every call, while the processor still does the work before. Round keys in memory
+/// would have to be moved with the streams that have them, and the first block would wait for that.
+pub(crate) struct Aes128(Cipher);
 
 #[allow(clippy::large_enum_variant, reason = "no heap")]
-enum Schedule {
+enum Cipher {
     Crate(Aes128Enc),
     #[cfg(target_arch = "x86_64")]
-    AesNi(AesNi, RoundKeys),
+    AesNi(AesNi, Key),
     #[cfg(target_arch = "x86_64")]
-    Vaes256(Vaes256, RoundKeys),
+    Vaes256(Vaes256, Key),
     #[cfg(target_arch = "x86_64")]
-    Vaes(Vaes, RoundKeys),
+    Vaes(Vaes, Key),
 }
 
-/// The round keys of FIPS 197, section 5.2, wiped on drop.
+/// A key, wiped on drop.
 #[cfg(target_arch = "x86_64")]
-struct RoundKeys([[u8; AES_BLOCK_BYTES]; 11]);
+struct Key(Block);
 
 #[cfg(target_arch = "x86_64")]
-impl Drop for RoundKeys {
+impl Drop for Key {
     fn drop(&mut self) {
-        wipe(self.0.as_flattened_mut());
+        wipe(&mut self.0);
     }
 }
 
@@ -121,13 +124,13 @@ impl Aes128 {
     #[cfg(test)]
     pub(crate) fn new(isa: AesIsa, key: &Block) -> Self {
         Self(match isa {
-            AesIsa::Crate => Schedule::Crate(Aes128Enc::new(key.into())),
+            AesIsa::Crate => Cipher::Crate(Aes128Enc::new(key.into())),
             #[cfg(target_arch = "x86_64")]
-            AesIsa::AesNi(simd) => Schedule::AesNi(simd, simd.expand(key)),
+            AesIsa::AesNi(simd) => Cipher::AesNi(simd, Key(*key)),
             #[cfg(target_arch = "x86_64")]
-            AesIsa::Vaes256(simd) => Schedule::Vaes256(simd, simd.aes_ni().expand(key)),
+            AesIsa::Vaes256(simd) => Cipher::Vaes256(simd, Key(*key)),
             #[cfg(target_arch = "x86_64")]
-            AesIsa::Vaes(simd) => Schedule::Vaes(simd, simd.aes_ni().expand(key)),
+            AesIsa::Vaes(simd) => Cipher::Vaes(simd, Key(*key)),
         })
     }
 
@@ -135,21 +138,21 @@ impl Aes128 {
     #[inline]
     pub(crate) fn with_encrypted_key(isa: AesIsa, key: &Block, block: &Block) -> Self {
         #[cfg(target_arch = "x86_64")]
-        let expand = |simd: AesNi| simd.expand_encrypted(key, block);
+        let encrypted = |simd: AesNi| Key(simd.encrypt(key, block));
         Self(match isa {
             AesIsa::Crate => {
                 let mut encrypted = Array::from(*block);
                 Aes128Enc::new(key.into()).encrypt_block(&mut encrypted);
-                let schedule = Schedule::Crate(Aes128Enc::new(&encrypted));
+                let cipher = Cipher::Crate(Aes128Enc::new(&encrypted));
                 encrypted.zeroize();
-                schedule
+                cipher
             }
             #[cfg(target_arch = "x86_64")]
-            AesIsa::AesNi(simd) => Schedule::AesNi(simd, expand(simd)),
+            AesIsa::AesNi(simd) => Cipher::AesNi(simd, encrypted(simd)),
             #[cfg(target_arch = "x86_64")]
-            AesIsa::Vaes256(simd) => Schedule::Vaes256(simd, expand(simd.aes_ni())),
+            AesIsa::Vaes256(simd) => Cipher::Vaes256(simd, encrypted(simd.aes_ni())),
             #[cfg(target_arch = "x86_64")]
-            AesIsa::Vaes(simd) => Schedule::Vaes(simd, expand(simd.aes_ni())),
+            AesIsa::Vaes(simd) => Cipher::Vaes(simd, encrypted(simd.aes_ni())),
         })
     }
 
@@ -157,13 +160,13 @@ impl Aes128 {
     /// big-endian blocks. Constant-time.
     pub(crate) fn counter_mode(&self, counter: u128, out: &mut [FourBlocks]) {
         match &self.0 {
-            Schedule::Crate(cipher) => counter_mode_of_the_crate(cipher, counter, out),
+            Cipher::Crate(cipher) => counter_mode_of_the_crate(cipher, counter, out),
             #[cfg(target_arch = "x86_64")]
-            Schedule::AesNi(simd, keys) => simd.counter_mode(keys, counter, out),
+            Cipher::AesNi(simd, key) => simd.counter_mode(&key.0, counter, out),
             #[cfg(target_arch = "x86_64")]
-            Schedule::Vaes256(simd, keys) => simd.counter_mode(keys, counter, out),
+            Cipher::Vaes256(simd, key) => simd.counter_mode(&key.0, counter, out),
             #[cfg(target_arch = "x86_64")]
-            Schedule::Vaes(simd, keys) => simd.counter_mode(keys, counter, out),
+            Cipher::Vaes(simd, key) => simd.counter_mode(&key.0, counter, out),
         }
     }
 
@@ -171,8 +174,8 @@ impl Aes128 {
     /// and every other one with those 2^64 behind the row before it. Constant-time.
     pub(crate) fn counter_mode_of_rows(&self, counter: u128, rows: &mut [RowPart]) {
         #[cfg(target_arch = "x86_64")]
-        if let Schedule::Vaes(simd, keys) = &self.0 {
-            return simd.counter_mode_of_rows(keys, counter, rows);
+        if let Cipher::Vaes(simd, key) = &self.0 {
+            return simd.counter_mode_of_rows(&key.0, counter, rows);
         }
         counter_mode_row_by_row(counter, rows, |counter, row| {
             self.counter_mode(counter, row);

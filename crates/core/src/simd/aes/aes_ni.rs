@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{AES_BLOCK_BYTES, FourBlocks, RoundKeys};
+use super::{AES_BLOCK_BYTES, Block, FourBlocks};
 
 /// Proof that the processor has AES-NI and SSSE3: a value exists only after detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,41 +17,31 @@ impl AesNi {
         found.then_some(Self(()))
     }
 
-    #[cfg(test)]
-    pub(super) fn expand(self, key: &[u8; AES_BLOCK_BYTES]) -> RoundKeys {
-        let mut keys = RoundKeys([[0; AES_BLOCK_BYTES]; 11]);
-        // SAFETY: `self` proves the features.
-        unsafe { expand(load(key), &mut keys) };
-        keys
-    }
-
-    /// Returns the round keys of the encryption of `block` under `key`.
+    /// Returns the encryption of `block` under `key`.
     #[inline]
-    pub(super) fn expand_encrypted(
-        self,
-        key: &[u8; AES_BLOCK_BYTES],
-        block: &[u8; AES_BLOCK_BYTES],
-    ) -> RoundKeys {
-        let mut keys = RoundKeys([[0; AES_BLOCK_BYTES]; 11]);
+    pub(super) fn encrypt(self, key: &Block, block: &Block) -> Block {
+        let mut encrypted = [0; AES_BLOCK_BYTES];
         // SAFETY: `self` proves the features.
-        unsafe { expand_encrypted(key, block, &mut keys) };
-        keys
+        unsafe { encrypt_block(key, block, &mut encrypted) };
+        encrypted
     }
 
-    pub(super) fn counter_mode(self, keys: &RoundKeys, counter: u128, out: &mut [FourBlocks]) {
+    pub(super) fn counter_mode(self, key: &Block, counter: u128, out: &mut [FourBlocks]) {
         // SAFETY: `self` proves the features.
-        unsafe { counter_mode(keys, counter, out) };
+        unsafe { counter_mode(key, counter, out) };
     }
 }
 
+#[inline]
 #[target_feature(enable = "sse2")]
-fn load(block: &[u8; AES_BLOCK_BYTES]) -> __m128i {
+fn load(block: &Block) -> __m128i {
     // SAFETY: the reference is good for reading 16 bytes.
     unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
 }
 
+#[inline]
 #[target_feature(enable = "sse2")]
-fn store(block: &mut [u8; AES_BLOCK_BYTES], value: __m128i) {
+fn store(block: &mut Block, value: __m128i) {
     // SAFETY: the reference is good for writing 16 bytes.
     unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), value) }
 }
@@ -72,24 +62,20 @@ fn next_round_key(round_key: __m128i, constant: i32) -> __m128i {
     _mm_xor_si128(sums, substituted)
 }
 
+/// Returns the round keys of `key`.
 #[inline]
 #[target_feature(enable = "aes,ssse3")]
-fn expand(mut round_key: __m128i, keys: &mut RoundKeys) {
-    let [first, rest @ ..] = &mut keys.0;
-    store(first, round_key);
-    for (slot, constant) in rest.iter_mut().zip(ROUND_CONSTANTS) {
-        round_key = next_round_key(round_key, constant);
-        store(slot, round_key);
+pub(super) fn round_keys(key: &Block) -> [__m128i; 11] {
+    let mut round_keys = [load(key); 11];
+    for (index, constant) in ROUND_CONSTANTS.into_iter().enumerate() {
+        round_keys[index + 1] = next_round_key(round_keys[index], constant);
     }
+    round_keys
 }
 
-/// Encrypts while the round keys are computed, because each of them takes as long as a round.
+/// Encrypts `block` while the round keys are computed, because each of them takes as long as a round.
 #[target_feature(enable = "aes,ssse3")]
-fn expand_encrypted(
-    key: &[u8; AES_BLOCK_BYTES],
-    block: &[u8; AES_BLOCK_BYTES],
-    keys: &mut RoundKeys,
-) {
+fn encrypt_block(key: &Block, block: &Block, encrypted: &mut Block) {
     let mut round_key = load(key);
     let mut state = _mm_xor_si128(load(block), round_key);
     let [constants @ .., last] = ROUND_CONSTANTS;
@@ -98,11 +84,12 @@ fn expand_encrypted(
         state = _mm_aesenc_si128(state, round_key);
     }
     round_key = next_round_key(round_key, last);
-    expand(_mm_aesenclast_si128(state, round_key), keys);
+    store(encrypted, _mm_aesenclast_si128(state, round_key));
 }
 
 #[target_feature(enable = "aes,ssse3")]
-fn counter_mode(keys: &RoundKeys, mut counter: u128, out: &mut [FourBlocks]) {
+fn counter_mode(key: &Block, mut counter: u128, out: &mut [FourBlocks]) {
+    let keys = &round_keys(key);
     let mut pairs = out.chunks_exact_mut(2);
     for pair in &mut pairs {
         encrypt::<8>(keys, counter, pair.as_flattened_mut().as_chunks_mut().0);
@@ -118,26 +105,22 @@ fn counter_mode(keys: &RoundKeys, mut counter: u128, out: &mut [FourBlocks]) {
 #[inline]
 #[target_feature(enable = "aes,ssse3")]
 fn encrypt<const BLOCKS: usize>(
-    keys: &RoundKeys,
+    [whitening, rounds @ .., last]: &[__m128i; 11],
     counter: u128,
-    out: &mut [[u8; AES_BLOCK_BYTES]],
+    out: &mut [Block],
 ) {
-    let [whitening, rounds @ .., last] = &keys.0;
-    let whitening = load(whitening);
-    let mut states = [whitening; BLOCKS];
+    let mut states = [*whitening; BLOCKS];
     for (i, state) in states.iter_mut().enumerate() {
         let block = counter.wrapping_add(i as u128).swap_bytes();
         let block = _mm_set_epi64x((block >> 64) as i64, block as i64);
-        *state = _mm_xor_si128(block, whitening);
+        *state = _mm_xor_si128(block, *whitening);
     }
     for key in rounds {
-        let key = load(key);
         for state in &mut states {
-            *state = _mm_aesenc_si128(*state, key);
+            *state = _mm_aesenc_si128(*state, *key);
         }
     }
-    let last = load(last);
     for (block, state) in out.iter_mut().zip(states) {
-        store(block, _mm_aesenclast_si128(state, last));
+        store(block, _mm_aesenclast_si128(state, *last));
     }
 }

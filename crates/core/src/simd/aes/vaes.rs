@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{AesNi, FourBlocks, RoundKeys, RowPart, counter_mode_row_by_row};
+use super::{AesNi, Block, FourBlocks, RowPart, aes_ni, counter_mode_row_by_row};
 
 /// Proof that the processor has VAES, AVX-512 F and BW, and AES-NI: a value exists only
 /// after detection.
@@ -31,32 +31,26 @@ impl Vaes {
         self.0
     }
 
-    pub(super) fn counter_mode(self, keys: &RoundKeys, counter: u128, out: &mut [FourBlocks]) {
+    pub(super) fn counter_mode(self, key: &Block, counter: u128, out: &mut [FourBlocks]) {
         // SAFETY: `self` proves the features.
-        unsafe { counter_mode(keys, counter, out) };
+        unsafe { counter_mode(key, counter, out) };
     }
 
-    pub(super) fn counter_mode_of_rows(
-        self,
-        keys: &RoundKeys,
-        counter: u128,
-        rows: &mut [RowPart],
-    ) {
+    pub(super) fn counter_mode_of_rows(self, key: &Block, counter: u128, rows: &mut [RowPart]) {
         // SAFETY: `self` proves the features.
-        unsafe { counter_mode_of_rows(keys, counter, rows) };
+        unsafe { counter_mode_of_rows(key, counter, rows) };
     }
 }
 
+/// Returns the round keys of `key`, each four times.
 #[inline]
-#[target_feature(enable = "avx512f")]
-fn widened(keys: &RoundKeys) -> [__m512i; 11] {
-    let mut round_keys = [_mm512_setzero_si512(); 11];
-    for (wide, key) in round_keys.iter_mut().zip(&keys.0) {
-        // SAFETY: the reference is good for reading 16 bytes.
-        let key = unsafe { _mm_loadu_si128(key.as_ptr().cast()) };
+#[target_feature(enable = "vaes,avx512f")]
+fn round_keys(key: &Block) -> [__m512i; 11] {
+    let mut wide = [_mm512_setzero_si512(); 11];
+    for (wide, key) in wide.iter_mut().zip(aes_ni::round_keys(key)) {
         *wide = _mm512_broadcast_i32x4(key);
     }
-    round_keys
+    wide
 }
 
 /// The number of registers of a part of a row.
@@ -65,14 +59,14 @@ const OF_ROW: usize = size_of::<RowPart>() / size_of::<FourBlocks>();
 const ROWS: usize = IN_FLIGHT / OF_ROW;
 
 #[target_feature(enable = "vaes,avx512f,avx512bw")]
-fn counter_mode_of_rows(keys: &RoundKeys, counter: u128, out: &mut [RowPart]) {
+fn counter_mode_of_rows(key: &Block, counter: u128, out: &mut [RowPart]) {
     let low = counter as u64;
     if low.checked_add(4 * OF_ROW as u64).is_none() {
         return counter_mode_row_by_row(counter, out, |counter, row| {
-            counter_mode(keys, counter, row);
+            counter_mode(key, counter, row);
         });
     }
-    let round_keys = &widened(keys);
+    let round_keys = &round_keys(key);
     // The low halves of the counters, and the key that is added first, are the same in all rows.
     let mut starts = [round_keys[0]; OF_ROW];
     for (start, first) in starts.iter_mut().zip((low..).step_by(4)) {
@@ -125,8 +119,8 @@ fn encrypt_rows<const R: usize>(
 }
 
 #[target_feature(enable = "vaes,avx512f,avx512bw")]
-fn counter_mode(keys: &RoundKeys, mut counter: u128, out: &mut [FourBlocks]) {
-    let round_keys = widened(keys);
+fn counter_mode(key: &Block, mut counter: u128, out: &mut [FourBlocks]) {
+    let round_keys = round_keys(key);
     let mut groups = out.chunks_exact_mut(IN_FLIGHT);
     for group in &mut groups {
         encrypt::<IN_FLIGHT>(&round_keys, counter, group);

@@ -3,7 +3,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{AesNi, FourBlocks, RoundKeys};
+use super::{AesNi, Block, FourBlocks, aes_ni};
 
 /// Proof that the processor has VAES, AVX2 and AES-NI: a value exists only after
 /// detection.
@@ -26,18 +26,16 @@ impl Vaes256 {
         self.0
     }
 
-    pub(super) fn counter_mode(self, keys: &RoundKeys, counter: u128, out: &mut [FourBlocks]) {
+    pub(super) fn counter_mode(self, key: &Block, counter: u128, out: &mut [FourBlocks]) {
         // SAFETY: `self` proves the features.
-        unsafe { counter_mode(keys, counter, out) };
+        unsafe { counter_mode(key, counter, out) };
     }
 }
 
 #[target_feature(enable = "vaes,avx2")]
-fn counter_mode(keys: &RoundKeys, mut counter: u128, out: &mut [FourBlocks]) {
+fn counter_mode(key: &Block, mut counter: u128, out: &mut [FourBlocks]) {
     let mut round_keys = [_mm256_setzero_si256(); 11];
-    for (wide, key) in round_keys.iter_mut().zip(&keys.0) {
-        // SAFETY: the reference is good for reading 16 bytes.
-        let key = unsafe { _mm_loadu_si128(key.as_ptr().cast()) };
+    for (wide, key) in round_keys.iter_mut().zip(aes_ni::round_keys(key)) {
         *wide = _mm256_broadcastsi128_si256(key);
     }
     let (groups, rest) = out.as_chunks_mut::<IN_FLIGHT>();
