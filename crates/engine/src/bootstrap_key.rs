@@ -7,6 +7,8 @@
 //! have another base. The rows are ordered by component, and within a component from the least
 //! significant weight up.
 
+use std::io;
+
 use tfhe_sbc_core::fft::external_product::StepKey;
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::ProductTorus;
@@ -18,6 +20,7 @@ use tfhe_sbc_core::simd::Isa;
 use crate::filler::filler_words;
 use crate::gadget_product::GadgetProduct;
 use crate::large_buffer::LargeBuffer;
+use crate::nodes::{Nodes, PerNode};
 use crate::seeded_rows::{
     PackedSteps, Precision, Progress, Rows, SeededMasks, SeededRows, digit_weight,
     weighted_key_polynomial,
@@ -136,10 +139,11 @@ fn row_plaintext_into<T: ProductTorus>(
 /// products read it.
 pub struct BootstrapKey {
     product: GadgetProduct,
-    steps: Steps,
+    steps: PerNode<Steps>,
 }
 
 /// The keys of all steps.
+#[derive(Clone)]
 enum Steps {
     Doubles(LargeBuffer<f64>),
     Packed(PackedSteps),
@@ -156,6 +160,7 @@ impl BootstrapKey {
             Some(width) => Steps::Packed(seeded.rows.prepare_packed(&product, width, progress)),
             None => Steps::Doubles(seeded.rows.prepare(&product, 1.0, progress)),
         };
+        let steps = PerNode::one(steps);
         Self { product, steps }
     }
 
@@ -186,29 +191,40 @@ impl BootstrapKey {
                 Steps::Doubles(doubles)
             }
         };
+        let steps = PerNode::one(steps);
         Self { product, steps }
     }
 
-    /// The number of bytes in memory.
+    /// Gives each node a copy.
+    ///
+    /// # Errors
+    /// Those of [`PerNode::copy_to`].
+    pub(crate) fn copy_to_nodes(&mut self, nodes: &Nodes) -> io::Result<()> {
+        self.steps.copy_to(nodes)
+    }
+
+    /// The number of bytes in memory, of all copies.
     pub fn byte_count(&self) -> usize {
-        match &self.steps {
+        let bytes = self.steps.copies().map(|steps| match steps {
             Steps::Doubles(doubles) => size_of_val(&**doubles),
             Steps::Packed(packed) => packed.integers.len() + size_of_val(&*packed.units),
-        }
+        });
+        bytes.sum()
     }
 
     pub(crate) fn product(&self) -> &GadgetProduct {
         &self.product
     }
 
-    /// The keys of all blocks, in the order of the coefficients of the small key.
+    /// The keys of all blocks, in the order of the coefficients of the small key, from the memory that is nearest to the calling thread.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = StepKey<'_>> {
         let step_len = self.product.key_len();
-        let steps = match &self.steps {
+        let steps = self.steps.local();
+        let count = match steps {
             Steps::Doubles(doubles) => doubles.len() / step_len,
             Steps::Packed(packed) => packed.len(),
         };
-        (0..steps).map(move |step| match &self.steps {
+        (0..count).map(move |step| match steps {
             Steps::Doubles(doubles) => StepKey::Doubles(&doubles[step * step_len..][..step_len]),
             Steps::Packed(packed) => StepKey::Packed(packed.step(step)),
         })

@@ -10,6 +10,7 @@
 
 mod tiles;
 
+use std::io;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -22,6 +23,7 @@ use tfhe_sbc_core::torus::Torus;
 
 use self::tiles::{ByteColumns, Columns, Element, Made, Stored, TILE, Tiles, tile_count};
 use crate::filler::filler_words;
+use crate::nodes::Nodes;
 use crate::seeded_rows::SeededMasks;
 
 /// The number of ciphertexts whose sums of one tile fit the registers.
@@ -151,15 +153,10 @@ impl KeySwitchKey {
                 .for_each(|(scalar, word)| *scalar = word);
         };
         let rows = match Form::of(parameters, isa, ExpanderKind::Aes128Ctr) {
-            Form::Words => {
-                let mut stored = Stored::zeroed(count, output);
-                fill(&mut stored.elements);
-                Rows::Words(stored)
-            }
+            Form::Words => Rows::Words(Stored::filled(count, output, |columns, _| fill(columns))),
             Form::Bytes => {
-                let mut stored: Stored<ByteColumns> = Stored::zeroed(count, output);
-                fill(stored.elements.as_flattened_mut());
-                Rows::Bytes(stored)
+                let fill = |columns: &mut [ByteColumns], _| fill(columns.as_flattened_mut());
+                Rows::Bytes(Stored::filled(count, output, fill))
             }
             Form::Made => {
                 let masks = RowMasks::new(&MaskSeed([0; 32]));
@@ -179,7 +176,19 @@ impl KeySwitchKey {
         }
     }
 
-    /// The number of bytes in memory.
+    /// Gives each node a copy of what is in memory. Masks that are made again have none.
+    ///
+    /// # Errors
+    /// Those of [`PerNode::copy_to`](crate::nodes::PerNode::copy_to).
+    pub(crate) fn copy_to_nodes(&mut self, nodes: &Nodes) -> io::Result<()> {
+        match &mut self.rows {
+            Rows::Words(stored) => stored.copy_to_nodes(nodes),
+            Rows::Bytes(stored) => stored.copy_to_nodes(nodes),
+            Rows::Made(_) => Ok(()),
+        }
+    }
+
+    /// The number of bytes in memory, of all copies.
     pub fn byte_count(&self) -> usize {
         match &self.rows {
             Rows::Words(stored) => stored.byte_count(),

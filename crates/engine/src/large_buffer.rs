@@ -33,6 +33,15 @@ impl<T: Pod> LargeBuffer<T> {
     }
 }
 
+impl<T: Pod> Clone for LargeBuffer<T> {
+    /// Returns a copy, which the calling thread is the first to write to.
+    fn clone(&self) -> Self {
+        let mut copy = Self::zeroed(self.len());
+        copy.copy_from_slice(self);
+        copy
+    }
+}
+
 /// Returns zeroed pages of their own for `bytes` bytes; `None` if these are few, or the system gives none.
 fn pages(bytes: usize) -> Option<MmapMut> {
     if bytes < LARGE {
@@ -80,6 +89,8 @@ mod tests {
             assert_eq!(large, len * 8 >= LARGE && cfg!(unix));
             buffer.fill(1.5);
             assert!(buffer.iter().all(|&x| x == 1.5));
+            let copy = buffer.clone();
+            assert!(*copy == *buffer && (len == 0 || copy.as_ptr() != buffer.as_ptr()));
         }
         let tiles = LargeBuffer::<[u32; 64]>::zeroed(LARGE / 256);
         assert_eq!(tiles.as_flattened().len(), LARGE / 4);

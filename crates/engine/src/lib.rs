@@ -13,7 +13,7 @@
 //!
 //! No value of this crate holds a secret. [`server_key`] makes the public evaluation keys from the
 //! key owner's secrets; [`timing_key`] makes keys of the same shape that encrypt nothing, for
-//! measuring times.
+//! measuring times. [`nodes`] are the parts of a machine's memory, each of which can have a copy of a key.
 #![forbid(unsafe_code)]
 
 pub mod analytics;
@@ -33,6 +33,7 @@ pub mod key_switch;
 mod large_buffer;
 pub mod lookup_table;
 pub mod modulus_switch;
+pub mod nodes;
 pub mod packing_key;
 pub mod sanitise;
 pub mod seeded_rows;

@@ -321,6 +321,7 @@ impl<T: ProductTorus> StepScratch<T> {
 }
 
 /// The transforms of the rows of all steps, as integers.
+#[derive(Clone)]
 pub(crate) struct PackedSteps {
     pub(crate) width: PackedWidth,
     /// The number of key bits of a step.

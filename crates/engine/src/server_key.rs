@@ -3,6 +3,8 @@
 //! [`SeededServerKey`] is the form that travels and lies in files. [`ServerKey`] is the form that
 //! computes, made from the first once at start.
 
+use std::io;
+
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::{KeyBodyBits, key_body_bits};
@@ -15,6 +17,7 @@ use tfhe_sbc_core::wire::{
 
 use crate::bootstrap_key::{BootstrapKey, SeededBootstrapKey};
 use crate::key_switch::{KeySwitchKey, SeededKeySwitchKey};
+use crate::nodes::Nodes;
 use crate::packing_key::{PackingKey, SeededPackingKey};
 use crate::seeded_rows::{Progress, SeededMasks, check_header};
 
@@ -327,7 +330,17 @@ impl<T> ServerKey<T> {
         self.fingerprint
     }
 
-    /// The number of bytes of the bootstrapping key in memory.
+    /// Gives each memory node a copy of its own, which the threads that run there read. With one node it does nothing. Results are the same, bit for
+    /// bit.
+    ///
+    /// # Errors
+    /// If no thread can be started or bound to the processors of a node, as where a sandbox forbids it. The key can be used all the same.
+    pub fn copy_to_nodes(&mut self, nodes: &Nodes) -> io::Result<()> {
+        self.bootstrap.copy_to_nodes(nodes)?;
+        self.key_switch.copy_to_nodes(nodes)
+    }
+
+    /// The number of bytes of the bootstrapping key in memory, of all copies.
     pub fn bootstrap_key_bytes(&self) -> usize {
         self.bootstrap.byte_count()
     }
@@ -346,7 +359,7 @@ impl<T> ServerKey<T> {
         }
     }
 
-    /// The number of bytes of the key-switching key in memory.
+    /// The number of bytes of the key-switching key in memory, of all copies.
     pub fn key_switch_key_bytes(&self) -> usize {
         self.key_switch.byte_count()
     }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use tfhe_sbc_engine::nodes::Nodes;
+use tfhe_sbc_engine::server_key::ServerKey;
 use tfhe_sbc_query::cost::MAX_BOOTSTRAPS;
 use tfhe_sbc_service::certificates::TlsFiles;
 use tfhe_sbc_service::frames::FramesConfig;
@@ -24,7 +26,7 @@ use tfhe_sbc_transport::mqtt::connection::Broker;
 use tracing_subscriber::EnvFilter;
 
 use crate::failure::{Explain, Outcome, failure};
-use crate::{keys, output};
+use crate::{keys, output, report};
 
 /// Serves over TLS 1.3 to clients with a certificate of --tls's authority: POST
 /// /v1/readings, POST /v1/frames/BOARD, POST /v1/query/ID, /v1/jobs, /v1/standing, GET /v1/status, /healthz, /readyz, /metrics. Holds only the
@@ -38,6 +40,9 @@ pub(crate) struct Arguments {
     /// The server key
     #[arg(long, default_value = "keys/server.tsbc")]
     key: PathBuf,
+    /// Give each memory node (NUMA) of this machine a copy of the server key, which the threads on its processors read
+    #[arg(long)]
+    copy_key_to_nodes: bool,
     /// The directory with the switch keys of devices that have keys of their own; files
     /// that `device-key` adds to it count at once
     #[arg(long, value_name = "DIRECTORY")]
@@ -235,6 +240,25 @@ impl Arguments {
     }
 }
 
+/// Gives each memory node a copy of the key, and says so. Where that fails, the server goes on with one.
+fn copy_to_nodes(key: &mut ServerKey<u64>) {
+    let nodes = Nodes::of_machine();
+    match (key.copy_to_nodes(&nodes), nodes.count()) {
+        (Ok(()), 1) => tracing::info!(
+            "the key is not copied: the processors of this process are of one memory node"
+        ),
+        (Ok(()), count) => {
+            let bytes = key.bootstrap_key_bytes() + key.key_switch_key_bytes();
+            let bytes = report::bytes(bytes as u64);
+            tracing::info!("each of {count} memory nodes has a copy of the key: {bytes} in all");
+        }
+        (Err(error), count) => tracing::warn!(
+            "the key is not copied to {count} memory nodes ({error}): let threads choose their processors, or leave \
+             out --copy-key-to-nodes"
+        ),
+    }
+}
+
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()
@@ -254,7 +278,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         "no server identity",
         "make certificates with `tfhe-sbc certs`",
     )?;
-    let key = keys::read_server_key(&arguments.key)?;
+    let mut key = keys::read_server_key(&arguments.key)?;
+    if arguments.copy_key_to_nodes {
+        copy_to_nodes(&mut key);
+    }
     let devices = keys::device_keys(&key, arguments.device_keys.as_deref())?;
     let open = OpenKeys {
         shared_key: arguments.allow_shared_key,

@@ -148,3 +148,19 @@ fn a_job_is_called_off_and_survives_neither_that_nor_a_restart() {
     let asked = query(directory, &server, &["max(flow)"]).succeeded();
     assert!(!packed(&asked.stderr).contains("ago:"), "{}", asked.stderr);
 }
+
+/// On a machine with one memory node, such as most, the key is not copied; on others it is. The log says which.
+#[test]
+fn a_server_may_copy_its_key_to_memory_nodes() {
+    let desk = shared().desk();
+    let directory = desk.path();
+    let server = Server::start(directory, &["--copy-key-to-nodes"]);
+    send(directory, &server, "day.tsbc");
+    query(directory, &server, &["--out", "answer.tsbc", "max(flow)"]).succeeded();
+    let decrypted = tfhe_sbc(directory, &["decrypt", "answer.tsbc"]).succeeded();
+    assert!(decrypted.text().contains("60"), "{}", decrypted.text());
+    let (status, log) = server.terminate();
+    assert!(status.success(), "{log}");
+    let copied = log.contains("memory nodes has a copy of the key");
+    assert!(copied || log.contains("of one memory node"), "{log}");
+}

@@ -1,5 +1,6 @@
 //! The rows of a key-switching key by tiles of columns: in memory, or made from the seed again by each key switch.
 
+use std::io;
 use std::ops::Range;
 
 use bytemuck::Pod;
@@ -10,6 +11,7 @@ use tfhe_sbc_core::simd::{self, Isa};
 
 use super::SeededKeySwitchKey;
 use crate::large_buffer::LargeBuffer;
+use crate::nodes::{Nodes, PerNode};
 
 /// The number of columns of a tile.
 pub(super) const TILE: usize = simd::KEY_SWITCH_TILE_COLUMNS;
@@ -88,70 +90,97 @@ pub(super) trait Tiles<E>: Sync {
 
 /// Elements in memory, tile by tile.
 pub(super) struct Stored<E> {
-    pub(super) elements: LargeBuffer<E>,
+    elements: PerNode<LargeBuffer<E>>,
     /// The number of elements of a tile.
     of_tile: usize,
 }
 
 impl<E: Element> Stored<E> {
-    /// Returns the elements of `rows` rows, filled with zeros.
-    pub(super) fn zeroed(rows: usize, output: LweDimension) -> Self {
+    /// Returns the elements of `rows` rows, filled with zeros and then by `fill`, which also takes the number of elements of a tile.
+    pub(super) fn filled(
+        rows: usize,
+        output: LweDimension,
+        fill: impl FnOnce(&mut [E], usize),
+    ) -> Self {
         let of_tile = rows / E::ROWS;
+        let mut elements = LargeBuffer::zeroed(of_tile * tile_count(output));
+        fill(&mut elements, of_tile);
         Self {
-            elements: LargeBuffer::zeroed(of_tile * tile_count(output)),
+            elements: PerNode::one(elements),
             of_tile,
         }
     }
 
     /// Returns the elements of a key. Runs on all threads of the current rayon pool.
     pub(super) fn of(seeded: &SeededKeySwitchKey, output: LweDimension) -> Self {
-        let mut stored = Self::zeroed(seeded.bodies.len(), output);
-        match seeded.masks.expander {
-            ExpanderKind::ChaCha20 => stored.expand_in_order(seeded, output),
-            _ => stored.expand(seeded, output),
-        }
-        stored
+        Self::filled(
+            seeded.bodies.len(),
+            output,
+            |elements, of_tile| match seeded.masks.expander {
+                ExpanderKind::ChaCha20 => expand_in_order(elements, of_tile, seeded, output),
+                _ => expand(elements, of_tile, seeded, output),
+            },
+        )
     }
 
-    /// Writes the elements of a key whose rows have streams of their own.
-    fn expand(&mut self, seeded: &SeededKeySwitchKey, output: LweDimension) {
-        let source = Made::of(seeded, output);
-        let tiles = self.elements.par_chunks_exact_mut(self.of_tile).enumerate();
-        tiles.for_each_init(Vec::new, |made, (tile, elements)| {
-            let at_a_time = Made::ROWS_AT_A_TIME;
-            for (i, elements) in elements.chunks_mut(at_a_time / E::ROWS).enumerate() {
-                let start = i * at_a_time;
-                let rows = source.elements(tile, start..start + elements.len() * E::ROWS, made);
-                for (element, rows) in elements.iter_mut().zip(rows.chunks_exact(E::ROWS)) {
-                    *element = E::of_rows(rows);
-                }
-            }
-        });
+    /// Gives each node a copy.
+    ///
+    /// # Errors
+    /// Those of [`PerNode::copy_to`].
+    pub(super) fn copy_to_nodes(&mut self, nodes: &Nodes) -> io::Result<()> {
+        self.elements.copy_to(nodes)
     }
 
-    /// Writes the elements of a former key, whose rows share a stream.
-    fn expand_in_order(&mut self, seeded: &SeededKeySwitchKey, output: LweDimension) {
-        let mut stream = seeded.masks.stream(0);
-        let tiles = tile_count(output);
-        let mut row = vec![0u32; tiles * TILE];
-        let mut of_tiles = vec![vec![[0u32; TILE]; E::ROWS]; tiles];
-        for (place, bodies) in seeded.bodies.chunks_exact(E::ROWS).enumerate() {
-            for (r, &body) in bodies.iter().enumerate() {
-                random::fill_uniform(&mut stream, &mut row[..output.0]);
-                row[output.0] = body;
-                for (columns, of_tile) in row.as_chunks().0.iter().zip(&mut of_tiles) {
-                    of_tile[r] = *columns;
-                }
-            }
-            for (tile, rows) in of_tiles.iter().enumerate() {
-                self.elements[tile * self.of_tile + place] = E::of_rows(rows);
-            }
-        }
-    }
-
-    /// The number of bytes.
+    /// The number of bytes, of all copies.
     pub(super) fn byte_count(&self) -> usize {
-        size_of_val(&*self.elements)
+        let bytes = self.elements.copies().map(|copy| size_of_val(&**copy));
+        bytes.sum()
+    }
+}
+
+/// Writes the elements of a key whose rows have streams of their own, `of_tile` for each tile.
+fn expand<E: Element>(
+    elements: &mut [E],
+    of_tile: usize,
+    seeded: &SeededKeySwitchKey,
+    output: LweDimension,
+) {
+    let source = Made::of(seeded, output);
+    let tiles = elements.par_chunks_exact_mut(of_tile).enumerate();
+    tiles.for_each_init(Vec::new, |made, (tile, elements)| {
+        let at_a_time = Made::ROWS_AT_A_TIME;
+        for (i, elements) in elements.chunks_mut(at_a_time / E::ROWS).enumerate() {
+            let start = i * at_a_time;
+            let rows = source.elements(tile, start..start + elements.len() * E::ROWS, made);
+            for (element, rows) in elements.iter_mut().zip(rows.chunks_exact(E::ROWS)) {
+                *element = E::of_rows(rows);
+            }
+        }
+    });
+}
+
+/// Writes the elements of a former key, whose rows share a stream, `of_tile` for each tile.
+fn expand_in_order<E: Element>(
+    elements: &mut [E],
+    of_tile: usize,
+    seeded: &SeededKeySwitchKey,
+    output: LweDimension,
+) {
+    let mut stream = seeded.masks.stream(0);
+    let tiles = tile_count(output);
+    let mut row = vec![0u32; tiles * TILE];
+    let mut of_tiles = vec![vec![[0u32; TILE]; E::ROWS]; tiles];
+    for (place, bodies) in seeded.bodies.chunks_exact(E::ROWS).enumerate() {
+        for (r, &body) in bodies.iter().enumerate() {
+            random::fill_uniform(&mut stream, &mut row[..output.0]);
+            row[output.0] = body;
+            for (columns, of_tile) in row.as_chunks().0.iter().zip(&mut of_tiles) {
+                of_tile[r] = *columns;
+            }
+        }
+        for (tile, rows) in of_tiles.iter().enumerate() {
+            elements[tile * of_tile + place] = E::of_rows(rows);
+        }
     }
 }
 
@@ -160,7 +189,7 @@ impl<E: Element> Tiles<E> for Stored<E> {
     const ROWS_AT_A_TIME: usize = 1024;
 
     fn elements<'e>(&'e self, tile: usize, places: Range<usize>, _: &'e mut Vec<E>) -> &'e [E] {
-        &self.elements[tile * self.of_tile..][places]
+        &self.elements.local()[tile * self.of_tile..][places]
     }
 }
 

@@ -10,6 +10,7 @@ use tfhe_sbc_core::wire::bits::{pack_top_bits, packed_len, unpack_top_bits};
 use tfhe_sbc_core::wire::{HEADER_BYTES, Header, Kind, Message, WireError};
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::lookup_table::LookupTable;
+use tfhe_sbc_engine::nodes::Nodes;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey, ServerKeyError};
 
 use crate::common::{Keys, on_threads, small_set};
@@ -59,6 +60,17 @@ fn threads_and_cuts<T: ProductTorus>() {
             let again = on_threads(threads, || outputs(&server, cut));
             assert!(again == expected, "{threads} threads, batches of {cut}");
         }
+    }
+    // Two nodes of one processor: what runs on it reads the second copy, and all else the first.
+    let mut on_nodes = on_threads(2, || seeded.prepare(&|_| ()));
+    on_nodes
+        .copy_to_nodes(&Nodes::of_processors([vec![0], vec![0]]))
+        .unwrap();
+    let one = server.bootstrap_key_bytes();
+    assert_eq!(on_nodes.bootstrap_key_bytes(), 2 * one);
+    for cut in [1, 2, 37] {
+        let again = on_threads(2, || outputs(&on_nodes, cut));
+        assert!(again == expected, "copies on nodes, batches of {cut}");
     }
     let copy = SeededServerKey::<T>::from_bytes(&seeded.to_bytes()).unwrap();
     assert_eq!(copy.to_bytes(), seeded.to_bytes());
