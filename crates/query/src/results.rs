@@ -12,6 +12,7 @@ mod optional;
 mod packed;
 mod several;
 mod short;
+mod values;
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -5,9 +5,8 @@ use tfhe_sbc_columns::{percentile_rank, unmarked};
 use tfhe_sbc_upload::readings::Column;
 use tfhe_sbc_upload::row_labels;
 
-use super::answer::{
-    AnswerValue, Blocks, Labelled, decode, decoder, histogram, logistic, placed, read, value,
-};
+use super::answer::{AnswerValue, Labelled};
+use super::values::{Blocks, decode, decoder, histogram, logistic, placed, read, value};
 use super::{Meaning, ResultsError};
 
 /// The way in which an answer tells which values are missing, or how many.

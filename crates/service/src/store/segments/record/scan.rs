@@ -2,7 +2,8 @@
 
 use std::io::{self, Read};
 
-use super::{Head, LONGEST_NUMBER, Record, Shape};
+use super::coding::LONGEST_NUMBER;
+use super::{Head, Record, Shape};
 
 /// The bytes that the search behind damage may hash, so that damage costs at most a second.
 const SEARCH_BYTES: u64 = 1 << 30;
