@@ -48,8 +48,18 @@ pub struct Machine {
     pub threads: usize,
     /// The bytes of a core's second-level cache.
     pub level_2_bytes: usize,
+    /// The bytes of the last cache before memory, which all threads share; 0 if it is not known.
+    #[serde(default)]
+    pub last_level_bytes: usize,
     /// The number of outputs whose sums the product of digits and key keeps in registers.
     pub outputs_at_once: usize,
+    /// Whether the factors of key bits are multiplied with digits, where they are not multiplied with the key. If not, they are
+    /// multiplied with sums.
+    #[serde(default)]
+    pub turns_digits: bool,
+    /// Whether key switches make the masks of their key again.
+    #[serde(default)]
+    pub makes_masks: bool,
 }
 
 /// The relative errors of a model on the times that it was fitted to.

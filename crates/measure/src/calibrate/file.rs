@@ -109,6 +109,21 @@ mod tests {
     }
 
     #[test]
+    fn files_of_former_programs_are_read() {
+        let now = to_toml(&CostModel::built_in()).unwrap();
+        let known = |line: &&str| {
+            ["turns_digits", "makes_masks", "last_level_bytes"]
+                .iter()
+                .all(|field| !line.starts_with(field))
+        };
+        let before: Vec<&str> = now.lines().filter(known).collect();
+        assert_eq!(before.len() + 3, now.lines().count());
+        let machine = from_toml(&before.join("\n")).unwrap().machine;
+        assert!(!machine.turns_digits && !machine.makes_masks);
+        assert_eq!(machine.last_level_bytes, 0);
+    }
+
+    #[test]
     fn spoilt_files_are_refused() {
         let good = to_toml(&CostModel::built_in()).unwrap();
         let spoilt = [

@@ -7,6 +7,7 @@ use aligned_vec::{AVec, ConstAlign};
 use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape};
 use tfhe_sbc_core::simd::{DigitPlace, Isa};
+use tfhe_sbc_engine::key_switch::makes_masks;
 use tfhe_sbc_oracle::cost::{Machine, SIZES, SMALLEST_SIZE_LOG2};
 
 /// Returns the machine as the system describes it.
@@ -23,7 +24,11 @@ pub(super) fn machine(threads: usize) -> Machine {
         threads,
         // Most processors have at least this much; it is taken if the system gives no size.
         level_2_bytes: of_level(2).unwrap_or(1 << 20),
+        last_level_bytes: caches.iter().map(|cache| cache.1).max().unwrap_or(0),
         outputs_at_once: plan(SMALLEST_SIZE_LOG2, isa).map_or(1, |plan| plan.outputs_at_once()),
+        // Packed keys are read by the products that turn digits.
+        turns_digits: isa.reads_packed_keys(),
+        makes_masks: makes_masks(isa),
     }
 }
 

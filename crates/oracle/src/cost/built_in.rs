@@ -14,7 +14,10 @@ pub(super) fn model() -> CostModel {
             instruction_set: "avx512".to_owned(),
             threads: 2,
             level_2_bytes: 2 << 20,
+            last_level_bytes: 300 << 20,
             outputs_at_once: 4,
+            turns_digits: true,
+            makes_masks: false,
         },
         residual: Residual {
             median: 0.0746,

@@ -1,5 +1,6 @@
 //! The amounts of every term of the model in a bootstrap.
 
+use tfhe_sbc_core::fft::external_product::ProductShape;
 use tfhe_sbc_core::parameters::ParameterSet;
 use tfhe_sbc_core::simd::{KEY_SWITCH_TILE_CIPHERTEXTS, KEY_SWITCH_TILE_COLUMNS};
 
@@ -23,7 +24,11 @@ impl CostModel {
     /// divided by the size of the batch.
     pub fn counts(&self, set: &ParameterSet, batch: usize, threads: usize) -> Terms {
         let (batch, threads) = (batch.max(1), threads.max(1));
-        let keys = bootstrap_key_bytes(set) + key_switch_key_bytes(set);
+        let switch = match self.machine.makes_masks {
+            true => 0,
+            false => key_switch_key_bytes(set),
+        };
+        let keys = bootstrap_key_bytes(set) + switch;
         let mut terms = self.switch_counts_among(set, batch, threads, keys);
         self.add_rotation(&mut terms, set, batch, threads, keys);
         terms
@@ -65,22 +70,32 @@ impl CostModel {
 
         let advanced = steps * ciphertexts * each;
         terms.transform += advanced * (own_rows + own_outputs) as f64 * self.transform(set);
-        let points = advanced * size * block;
+        let points = advanced * size;
         let groups = own_outputs.div_ceil(self.machine.outputs_at_once.max(1));
-        terms.multiply_add += points * ((rows + 1) * own_outputs) as f64;
-        terms.factor += points * groups as f64;
+        let shape = ProductShape {
+            block_size: set.lwe_block_size as usize,
+            rows,
+            outputs,
+        };
+        terms.multiply_add += points * self.products(shape, own_outputs, groups) as f64;
+        terms.factor += points * block * groups as f64;
         terms.coefficient += size * outputs as f64 * ciphertexts * each;
 
         let share = own_outputs as f64 / outputs as f64;
         let key = share * bootstrap_key_bytes(set) as f64;
-        // The working set of a pass: this step's key and the next one's, accumulators, digits and
-        // sums. The part that does not fit the cache makes each ciphertext fetch the key again.
+        // What is used between two uses of a step's key: the key itself, a ciphertext's accumulator, digits and
+        // sums. The part that does not fit the last cache makes each ciphertext read the key from memory again. Nearer caches make
+        // no difference, because the key is requested ahead, and the other ciphertexts' accumulators none, because each is used once a step.
         let scalar_bytes = f64::from(set.torus_bits / 8);
-        let in_hand = 2.0 * key / steps
-            + size * outputs as f64 * scalar_bytes * lockstep as f64
+        let in_hand = key / steps
+            + size * outputs as f64 * scalar_bytes
             + size * 8.0 * (rows + outputs) as f64;
-        let cache = self.machine.level_2_bytes.max(1) as f64;
-        let misses = (in_hand / cache - 1.0).clamp(0.0, 1.0);
+        let cache = self
+            .machine
+            .last_level_bytes
+            .max(self.machine.level_2_bytes);
+        let in_hand = in_hand * threads as f64;
+        let misses = (in_hand / cache.max(1) as f64 - 1.0).clamp(0.0, 1.0);
         let reads = passes + misses * (ciphertexts - passes);
         let bytes = by_working_set(key * reads * each, keys);
         for (to, bytes) in terms.key_byte.iter_mut().zip(bytes) {
@@ -92,10 +107,24 @@ impl CostModel {
         }
     }
 
+    /// The products of complex numbers at a point of a step, for `own` outputs in `groups` groups: of digits and key, and of the factors
+    /// of the key bits with what the engine multiplies them with.
+    fn products(&self, shape: ProductShape, own: usize, groups: usize) -> usize {
+        let (block, rows) = (shape.block_size, shape.rows);
+        if shape.bundles() {
+            (block + 1) * rows * own
+        } else if self.machine.turns_digits {
+            block * rows * (own + groups)
+        } else {
+            block * (rows + 1) * own
+        }
+    }
+
     /// The amounts of a key switch that alternates with uses of `keys` bytes of keys. A pass over
     /// a tile of the key serves some ciphertexts. The first pass reads from memory or multiplies,
     /// whichever takes longer; the others find the rows in the second-level cache if a tile fits
-    /// it.
+    /// it. Where masks are made again, that takes its time beside the multiplications, and all ciphertexts find the rows
+    /// in the first-level cache.
     fn switch_counts_among(
         &self,
         set: &ParameterSet,
@@ -111,6 +140,14 @@ impl CostModel {
         let scalars = (rows * own_columns) as f64;
         let first = batch.min(KEY_SWITCH_TILE_CIPHERTEXTS);
         let bytes = by_working_set(4.0 * scalars, keys);
+        if self.machine.makes_masks {
+            return Terms {
+                switch_multiply: scalars,
+                switch_byte: bytes.map(|bytes| bytes * each),
+                switch_digit: (rows * batch.div_ceil(threads)) as f64 * each,
+                ..Terms::default()
+            };
+        }
         let reading = dot(&bytes, &self.seconds.switch_byte);
         let multiplying = scalars * first as f64 * self.seconds.switch_multiply;
         let (multiplied, read) = match reading > multiplying {

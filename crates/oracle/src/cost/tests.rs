@@ -87,7 +87,8 @@ fn terms_are_counted_as_by_hand() {
     let terms = model.counts(&MESSAGE_2_CARRY_2, 1, 1);
     let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
     close(terms.transform, 191.0 * 4.0 * model.transforms[3]);
-    close(terms.multiply_add, 191.0 * 5.0 * 2048.0 * 6.0);
+    // The keys of 5 bits, and their sum, for 2 rows and 2 outputs.
+    close(terms.multiply_add, 191.0 * 2048.0 * 6.0 * 2.0 * 2.0);
     close(terms.factor, 191.0 * 5.0 * 2048.0);
     close(terms.key_byte.iter().sum(), 955.0 * 4.0 * 2048.0 * 8.0);
     close(terms.switch_byte.iter().sum(), 2048.0 * 3.0 * 960.0 * 4.0);
@@ -105,6 +106,52 @@ fn terms_are_counted_as_by_hand() {
     let terms = model.counts(&MESSAGE_2_CARRY_2, 8, 1);
     close(terms.key_byte.iter().sum(), 955.0 * 4.0 * 2048.0);
     close(terms.switch_multiply, 2048.0 * 3.0 * 960.0 / 2.0);
+}
+
+#[test]
+fn factors_are_multiplied_as_the_machine_does_it() {
+    // 3 rows and 2 outputs, which have no bundles.
+    let mut set = MESSAGE_2_CARRY_2;
+    set.pbs = Decomposition::new(10, 2);
+    let mut model = CostModel::built_in();
+    let products = |model: &CostModel| {
+        let points = 191.0 * 2048.0;
+        model.counts(&set, 1, 1).multiply_add / points
+    };
+    // Each of 3 digits with 5 factors, and with the keys of 5 bits for 2 outputs.
+    assert_eq!(products(&model), 5.0 * 3.0 * 3.0);
+    // The sum of each of 5 bits for 2 outputs, of 3 digits, and times its factor.
+    model.machine.turns_digits = false;
+    assert_eq!(products(&model), 5.0 * 2.0 * 4.0);
+}
+
+#[test]
+fn masks_that_are_made_again_take_their_time_beside_the_products() {
+    let mut model = CostModel::built_in();
+    model.machine.makes_masks = true;
+    let scalars = 2048.0 * 3.0 * 960.0;
+    for batch in [1, 2, 8] {
+        let terms = model.switch_counts(&MESSAGE_2_CARRY_2, batch, 1);
+        let bytes: f64 = terms.switch_byte.iter().sum();
+        assert_eq!(bytes, 4.0 * scalars / batch as f64);
+        assert_eq!((terms.switch_multiply, terms.switch_again), (scalars, 0.0));
+    }
+}
+
+#[test]
+fn only_what_lies_between_two_uses_of_a_key_has_to_fit_the_last_cache() {
+    // A step of 20 polynomials of 16 KiB, and 96 KiB of a ciphertext, fit 512 KiB for any number of ciphertexts, but not 256 KiB.
+    let bytes = |cache: usize, batch: usize| -> f64 {
+        let mut model = CostModel::built_in();
+        model.machine.level_2_bytes = 128 << 10;
+        model.machine.last_level_bytes = cache;
+        let counts = model.counts(&MESSAGE_2_CARRY_2, batch, 1);
+        counts.key_byte.iter().sum::<f64>() * batch as f64
+    };
+    assert_eq!(bytes(512 << 10, 16), bytes(512 << 10, 1));
+    assert!(bytes(256 << 10, 16) > 2.0 * bytes(256 << 10, 1));
+    // A machine that does not tell has its second-level cache only.
+    assert_eq!(bytes(0, 16), bytes(128 << 10, 16));
 }
 
 #[test]
