@@ -34,7 +34,7 @@ use fuzz::Limit;
 
 const USAGE: &str = "usage: cargo xtask TASK
        quick            formatting, and lints and fast tests of the crates that differ from main
-       test             formatting, lints, documentation, tests, the demo, the C library
+       test             lock files, formatting, lints, documentation, tests, the demo, the C library
        test --all       and the long tests
        nightly          all of these tasks; goes on after a failure
        nightly --resume those that have not passed on this commit

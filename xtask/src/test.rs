@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use crate::failure::{Failure, succeed};
+use crate::failure::{Failure, output, succeed};
 use crate::workspace::{PROFILE, absolute, built_folder, cargo, root, step, target_folder};
 use crate::{c, unsafe_code};
 
@@ -88,10 +88,23 @@ pub(crate) enum Depth {
     All,
 }
 
+/// Checks that no lock file of the repository is behind the manifests, those of workspaces that only nightly builds included.
+fn lock_files() -> Result<(), Failure> {
+    let mut git = Command::new("git");
+    git.current_dir(root()).args(["ls-files", "*Cargo.lock"]);
+    for lock in output("git ls-files", &mut git)?.lines() {
+        let mut cargo = cargo(&["update", "--workspace", "--locked", "--quiet"]);
+        cargo.args(["--manifest-path", &lock.replace("Cargo.lock", "Cargo.toml")]);
+        succeed(lock, &mut cargo)?;
+    }
+    Ok(())
+}
+
 /// Runs the steps and the tests of the C library, and with all tests the demo, whose answers one of the usual tests checks.
 pub(crate) fn run(depth: Depth) -> Result<(), Failure> {
     let start = Instant::now();
     step("list of unsafe code", unsafe_code::check)?;
+    step("lock files", lock_files)?;
     for (name, arguments) in STEPS {
         step(name, || {
             eprintln!("cargo {}", arguments.join(" "));
