@@ -253,8 +253,8 @@ fn copy_to_nodes(key: &mut ServerKey<u64>) {
             tracing::info!("each of {count} memory nodes has a copy of the key: {bytes} in all");
         }
         (Err(error), count) => tracing::warn!(
-            "the key is not copied to {count} memory nodes ({error}): let threads choose their processors, or leave \
-             out --copy-key-to-nodes"
+            "the key is not copied to {count} memory nodes ({error}): allow this process to bind threads to \
+             processors, or leave out --copy-key-to-nodes"
         ),
     }
 }
