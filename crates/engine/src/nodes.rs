@@ -18,7 +18,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Returns the nodes of this machine. Where the system does not tell, it is one node without a list of processors.
+    /// Returns the nodes of this machine. If the system does not list them, there is one node without a list of processors.
     pub fn of_machine() -> Self {
         let mut nodes = Self::described_in(Path::new("/sys/devices/system/node"));
         if let Some(allowed) = system::allowed_processors() {
@@ -29,8 +29,8 @@ impl Nodes {
         Self::of_processors(nodes)
     }
 
-    /// Returns nodes with these processors, in this order. Nodes without processors are left out. Without any node it is one without a list of
-    /// processors.
+    /// Returns nodes with these processors, in this order. Nodes without processors are left out. If no node is left, there is one
+    /// without a list of processors.
     pub fn of_processors(nodes: impl IntoIterator<Item = Vec<usize>>) -> Self {
         let mut processors: Vec<_> = nodes.into_iter().filter(|node| !node.is_empty()).collect();
         if processors.is_empty() {
@@ -150,7 +150,7 @@ impl<T: Clone + Send + Sync> PerNode<T> {
     }
 }
 
-/// What the system knows of processors.
+/// The processors of this process and of the calling thread, by system calls of Linux.
 #[cfg(target_os = "linux")]
 mod system {
     use std::io;
@@ -177,7 +177,7 @@ mod system {
     }
 }
 
-/// Other systems do not tell. They have one node, so that nothing is bound or chosen.
+/// A stand-in for systems without these calls. Their machines count as one node, so that no thread is bound and no copy is chosen.
 #[cfg(not(target_os = "linux"))]
 mod system {
     use std::io;
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_does_not_tell_is_one_node() {
+    fn a_machine_that_lists_no_nodes_is_one_node() {
         let nodes = Nodes::of_processors(Nodes::described_in(Path::new("/nowhere")));
         assert_eq!(nodes.count(), 1);
         let mut value = PerNode::one(7);

@@ -53,11 +53,11 @@ pub struct Machine {
     pub last_level_bytes: usize,
     /// The number of outputs whose sums the product of digits and key keeps in registers.
     pub outputs_at_once: usize,
-    /// Whether the factors of key bits are multiplied with digits, where they are not multiplied with the key. If not, they are
-    /// multiplied with sums.
+    /// Whether the kernels multiply the factors `X^a - 1` of key bits with the digits; otherwise they multiply them with the sums.
+    /// Steps that have bundles multiply them with the key on every machine.
     #[serde(default)]
     pub turns_digits: bool,
-    /// Whether key switches make the masks of their key again.
+    /// Whether each batch of key switches generates the masks of the key from their seed, instead of reading them from memory.
     #[serde(default)]
     pub makes_masks: bool,
 }
