@@ -66,7 +66,7 @@ fn the_guide_goes_from_a_sensor_to_an_answer() {
     }
     let answer = run(directory, ask);
     assert_eq!(
-        answer.text().matches("48.3").count(),
+        answer.text().matches(" 48.3 °C").count(),
         2,
         "{}",
         answer.text()
