@@ -143,6 +143,21 @@ impl GlweSecretKey {
         })
     }
 
+    /// Returns the partial key of an LWE key: the key of the fewest polynomials that hold its coefficients, followed by zeros
+    /// (ePrint 2023/979, partial secret keys). Constant-time.
+    pub fn partial(key: &LweSecretKey, polynomial_size: PolynomialSize) -> Self {
+        let len = key
+            .coefficients
+            .len()
+            .next_multiple_of(polynomial_size.get());
+        let mut coefficients = Zeroizing::new(alloc::vec![0; len]);
+        coefficients[..key.coefficients.len()].copy_from_slice(&key.coefficients);
+        Self {
+            coefficients,
+            polynomial_size,
+        }
+    }
+
     /// The coefficients, polynomial after polynomial: each 0 or 1, or, of a ternary key, -1, 0 or 1.
     pub fn coefficients(&self) -> &[i8] {
         &self.coefficients

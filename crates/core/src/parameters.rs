@@ -23,7 +23,7 @@ use crate::padded_text::PaddedText;
 use crate::random::NoiseDistribution;
 use crate::torus::exp2_neg;
 pub use glwe_secret::GlweSecret;
-pub use packed_width::{PackedWidth, packed_key_switch_variance};
+pub use packed_width::PackedWidth;
 
 /// The number of bytes of the canonical form of a parameter set.
 pub const PARAMETERS_BYTES: usize = 140;

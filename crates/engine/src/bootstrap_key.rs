@@ -73,7 +73,7 @@ impl<T: ProductTorus> SeededBootstrapKey<T> {
     }
 
     /// The number of rows of all GGSW ciphertexts.
-    fn row_count(parameters: &Parameters) -> usize {
+    pub(crate) fn row_count(parameters: &Parameters) -> usize {
         parameters.lwe_dimension().0 * row_count(parameters)
     }
 

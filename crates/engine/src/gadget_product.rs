@@ -11,6 +11,7 @@ use tfhe_sbc_core::parameters::{
     Decomposition, MAX_GLWE_DIMENSION, MAX_ROWS, PackedWidth, Parameters,
 };
 use tfhe_sbc_core::simd::{self, DigitPlace, Isa};
+use tfhe_sbc_core::torus::Torus;
 
 use crate::bootstrap_key::bytes_of;
 use crate::cache_aligned::{CacheAligned, cache_aligned};
@@ -27,9 +28,10 @@ pub struct GadgetProduct {
     digits: Vec<(usize, DigitPlace)>,
 }
 
-/// The shape of the GLWE ciphertexts that products make.
+/// The shape of the GLWE ciphertexts that products make, and the scalars that they are made from.
 #[derive(Clone, Copy)]
 struct GlweShape {
+    /// log2 of the modulus of the scalars that are decomposed.
     torus_bits: u32,
     polynomial_size: PolynomialSize,
     outputs: usize,
@@ -84,6 +86,21 @@ impl GadgetProduct {
             outputs: packing.glwe_dimension.0 + 1,
         };
         Self::new(shape, isa, gadgets, 1)
+    }
+
+    /// Returns the plan of a step of a key switch to the small key, which decomposes as many mask polynomials as there are
+    /// rows for, and all if it can.
+    pub(crate) fn of_key_switch(parameters: &Parameters, isa: Isa) -> Self {
+        let decomposition = parameters.key_switch();
+        let size = parameters.polynomial_size();
+        let rows_for = MAX_ROWS / decomposition.level_count.0;
+        let columns = parameters.glwe_dimension().0.min(rows_for);
+        let shape = GlweShape {
+            torus_bits: parameters.torus_bits(),
+            polynomial_size: size,
+            outputs: parameters.lwe_dimension().0.div_ceil(size.get()) + 1,
+        };
+        Self::new(shape, isa, (0..columns).map(|_| decomposition), 1)
     }
 
     fn new(
@@ -248,11 +265,11 @@ impl GadgetProduct {
     }
 
     /// Adds `Σ digit · row` to the ciphertext `acc`, the digits being those of `polynomials`, one for each
-    /// component.
-    pub(crate) fn add_switched<T: ProductTorus>(
+    /// component, which may have other scalars.
+    pub(crate) fn add_switched<T: ProductTorus, D: Torus>(
         &self,
         acc: &mut [T],
-        polynomials: &[T],
+        polynomials: &[D],
         key: &[f64],
         scratch: &mut GadgetProductScratch,
     ) {
@@ -298,7 +315,7 @@ impl GadgetProduct {
 
     /// Writes the transformed digits of one component to the next buffers, and prefetches a part
     /// of the next key during each transform.
-    pub(crate) fn take_digits<'b, T: ProductTorus>(
+    pub(crate) fn take_digits<'b, T: Torus>(
         &self,
         component: usize,
         polynomial: &[T],

@@ -118,7 +118,10 @@ impl<T: ProductTorus> SeededDeviceSwitchKey<T> {
             rows: SeededRows::encrypt(
                 parameters.glwe_noise(),
                 secret.glwe(),
-                (SeededMasks::of_chacha20(mask_seed), &noise_seed),
+                (
+                    SeededMasks::new(ExpanderKind::ChaCha20, mask_seed),
+                    &noise_seed,
+                ),
                 Rows {
                     count: row_count(&parameters, decomposition),
                     a_step: 1,

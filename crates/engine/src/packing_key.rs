@@ -87,7 +87,10 @@ impl SeededPackingKey {
             rows: SeededRows::encrypt(
                 packing.noise(),
                 packing_secret.glwe(),
-                (SeededMasks::of_chacha20(mask_seed), &noise_seed),
+                (
+                    SeededMasks::new(ExpanderKind::ChaCha20, mask_seed),
+                    &noise_seed,
+                ),
                 Rows {
                     count: packing.key_rows(&parameters),
                     a_step: levels,

@@ -1,5 +1,5 @@
 //! Lists of GLWE ciphertexts whose masks come from a seed; the evaluation keys of this crate
-//! consist of them. The mask of row `r` is stream `r` of an expander under the seed.
+//! consist of them. Every mask is a stream of an expander under the seed.
 
 use rayon::prelude::*;
 use tfhe_sbc_core::dimensions::PolynomialSize;
@@ -26,14 +26,25 @@ pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 pub(crate) struct SeededMasks {
     pub(crate) expander: ExpanderKind,
     pub(crate) seed: MaskSeed,
+    /// The stream of the expander that is mask 0.
+    first_stream: u32,
 }
 
 impl SeededMasks {
-    /// Returns the masks of a seed of ChaCha20.
-    pub(crate) const fn of_chacha20(seed: MaskSeed) -> Self {
+    /// Returns the masks of a seed, from stream 0 on.
+    pub(crate) const fn new(expander: ExpanderKind, seed: MaskSeed) -> Self {
         Self {
-            expander: ExpanderKind::ChaCha20,
+            expander,
             seed,
+            first_stream: 0,
+        }
+    }
+
+    /// Returns the masks of the same seed from `count` streams later on.
+    pub(crate) const fn behind(self, count: usize) -> Self {
+        Self {
+            first_stream: self.first_stream + count as u32,
+            ..self
         }
     }
 
@@ -46,17 +57,17 @@ impl SeededMasks {
         expanders: &[ExpanderKind],
     ) -> Result<Self, WireError> {
         match header.expander {
-            Some(expander) if expanders.contains(&expander) => Ok(Self {
-                expander,
-                seed: header.mask_seed,
-            }),
+            Some(expander) if expanders.contains(&expander) => {
+                Ok(Self::new(expander, header.mask_seed))
+            }
             _ => Err(WireError::Field("expander")),
         }
     }
 
-    /// Opens a stream.
+    /// Opens the stream of mask `number`.
     pub(crate) fn stream(&self, number: u32) -> AnyExpander {
-        self.expander.mask_stream(&self.seed, number)
+        self.expander
+            .mask_stream(&self.seed, self.first_stream + number)
     }
 }
 

@@ -9,7 +9,7 @@ use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::parameter_sets::{KeyBodyBits, key_body_bits};
 use tfhe_sbc_core::parameters::{KeyFingerprint, PARAMETERS_BYTES, Parameters};
-use tfhe_sbc_core::random::{EntropyError, ExpanderKind, SeedSequence};
+use tfhe_sbc_core::random::{EntropyError, ExpanderKind, MaskSeed, SeedSequence};
 use tfhe_sbc_core::wire::key::parameters_of;
 use tfhe_sbc_core::wire::{
     ENVELOPE_BYTES, HEADER_BYTES, Header, Kind, MAGIC, Message, WireError, require,
@@ -25,6 +25,9 @@ use crate::seeded_rows::{Progress, SeededMasks, check_header};
 const EXPANDER: ExpanderKind = ExpanderKind::Aes128Ctr;
 /// The expanders of the masks of server keys. Those of former programs have ChaCha20.
 const EXPANDERS: [ExpanderKind; 2] = [EXPANDER, ExpanderKind::ChaCha20];
+
+/// The number of bytes of the seed of the key-switching key's masks in keys of former programs, which have rows of LWE ciphertexts.
+const FORMER_SEED_BYTES: usize = 32;
 
 /// The bootstrapping and the key-switching key in seeded form, over the torus `T` of the parameter
 /// set; and, if there is one, the packing key, with which the server makes its answers short.
@@ -79,14 +82,10 @@ impl<T: ProductTorus> SeededServerKey<T> {
     ) -> Result<Self, ServerKeyError> {
         let parameters = *secret.parameters();
         check_torus::<T>(&parameters)?;
-        // Each of the two keys has a pair of seeds of its own.
-        let (bootstrap_mask, bootstrap_noise) = seeds.next_pair()?;
-        let (key_switch_mask, key_switch_noise) = seeds.next_pair()?;
-        let [bootstrap_masks, key_switch_masks] =
-            [bootstrap_mask, key_switch_mask].map(|seed| SeededMasks {
-                expander: EXPANDER,
-                seed,
-            });
+        // Both keys have their masks from one seed, and a seed of noise of their own.
+        let (mask_seed, bootstrap_noise) = seeds.next_pair()?;
+        let (_, key_switch_noise) = seeds.next_pair()?;
+        let masks = SeededMasks::new(EXPANDER, mask_seed);
         Ok(Self {
             parameters,
             fingerprint: secret.fingerprint(),
@@ -94,14 +93,14 @@ impl<T: ProductTorus> SeededServerKey<T> {
                 &parameters,
                 secret.lwe().coefficients(),
                 secret.glwe(),
-                (bootstrap_masks, &bootstrap_noise),
+                (masks, &bootstrap_noise),
                 progress,
             ),
             key_switch: SeededKeySwitchKey::generate(
                 &parameters,
-                secret.glwe().coefficients(),
+                secret.glwe(),
                 secret.lwe(),
-                (key_switch_masks, &key_switch_noise),
+                (key_switch_masks::<T>(masks, &parameters), &key_switch_noise),
             ),
             packing: None,
         })
@@ -133,29 +132,30 @@ impl<T: ProductTorus> SeededServerKey<T> {
 
     /// The number of bytes of the message of a new server key, without the packing key that may follow.
     pub fn message_len(parameters: &Parameters) -> usize {
-        Self::message_len_of(parameters, key_body_bits(parameters))
+        ENVELOPE_BYTES + Self::payload_len(parameters, key_body_bits(parameters))
     }
 
-    /// The same for a bootstrapping key with these bits of its body coefficients.
-    fn message_len_of(parameters: &Parameters, body_bits: KeyBodyBits) -> usize {
-        ENVELOPE_BYTES
-            + PARAMETERS_BYTES
-            + 32
+    /// The number of bytes of the payload of a new server key, for a bootstrapping key with these bits of its body coefficients. A key of a
+    /// former program has [`FORMER_SEED_BYTES`] more.
+    fn payload_len(parameters: &Parameters, body_bits: KeyBodyBits) -> usize {
+        PARAMETERS_BYTES
             + SeededBootstrapKey::<T>::packed_len(parameters, body_bits)
-            + SeededKeySwitchKey::row_count(parameters) * size_of::<u32>()
+            + SeededKeySwitchKey::bodies_len(parameters)
     }
 
     /// Returns the bytes of a server key file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let body_bits = self.bootstrap.bits;
-        let mut message = Vec::with_capacity(Self::message_len_of(&self.parameters, body_bits));
+        let most =
+            ENVELOPE_BYTES + Self::payload_len(&self.parameters, body_bits) + FORMER_SEED_BYTES;
+        let mut message = Vec::with_capacity(most);
         message.resize(HEADER_BYTES, 0);
         message.extend_from_slice(&self.parameters.to_bytes());
-        message.extend_from_slice(&self.key_switch.masks.seed.0);
-        self.bootstrap.rows.write_bodies(&mut message);
-        for body in &self.key_switch.bodies {
-            message.extend_from_slice(&body.to_le_bytes());
+        if let SeededKeySwitchKey::Rows(rows) = &self.key_switch {
+            message.extend_from_slice(&rows.masks.seed.0);
         }
+        self.bootstrap.rows.write_bodies(&mut message);
+        self.key_switch.write_bodies(&mut message);
         let (body_bits, mask_bits) = fields_of(body_bits, &self.parameters);
         let header = Header {
             polynomial_size: self.parameters.polynomial_size().get() as u32,
@@ -191,25 +191,30 @@ impl<T: ProductTorus> SeededServerKey<T> {
         let masks = SeededMasks::of_header(&header, &EXPANDERS)?;
         let packing = packing_key_behind(behind, &header)?;
         let body_bits = stated_body_bits(&header, &parameters)?;
-        let expected = Self::message_len_of(&parameters, body_bits);
-        message.expect_length(expected - ENVELOPE_BYTES)?;
-        let (seed, rest) = rest.split_at(32);
-        let mut key_switch_masks = masks;
-        key_switch_masks.seed.0.copy_from_slice(seed);
+        let expected = Self::payload_len(&parameters, body_bits);
+        let former = message.payload.len() == expected + FORMER_SEED_BYTES;
+        if !former {
+            message.expect_length(expected)?;
+            // Keys of programs that had ChaCha20 are all longer.
+            require(masks.expander == EXPANDER, "expander")?;
+        }
+        let (seed, rest) = rest.split_at(if former { FORMER_SEED_BYTES } else { 0 });
         let (bootstrap, key_switch) =
             rest.split_at(SeededBootstrapKey::<T>::packed_len(&parameters, body_bits));
         Ok(Self {
             parameters,
             fingerprint: header.key,
             bootstrap: SeededBootstrapKey::from_bytes(&parameters, body_bits, masks, bootstrap),
-            key_switch: SeededKeySwitchKey {
-                masks: key_switch_masks,
-                bodies: key_switch
-                    .as_chunks::<4>()
-                    .0
-                    .iter()
-                    .map(|&limb| u32::from_le_bytes(limb))
-                    .collect(),
+            key_switch: match seed.first_chunk() {
+                Some(&seed) => {
+                    let masks = SeededMasks::new(masks.expander, MaskSeed(seed));
+                    SeededKeySwitchKey::of_former_bytes(masks, key_switch)
+                }
+                None => SeededKeySwitchKey::from_bytes(
+                    &parameters,
+                    key_switch_masks::<T>(masks, &parameters),
+                    key_switch,
+                ),
             },
             packing,
         })
@@ -226,6 +231,11 @@ impl<T: ProductTorus> SeededServerKey<T> {
             torus: std::marker::PhantomData,
         }
     }
+}
+
+/// Returns the masks of the key-switching key: those of the bootstrapping key's seed behind its own.
+fn key_switch_masks<T: ProductTorus>(masks: SeededMasks, parameters: &Parameters) -> SeededMasks {
+    masks.behind(SeededBootstrapKey::<T>::row_count(parameters))
 }
 
 /// Returns the header's fields for body bits and mask bits of a key with these bits. The first is the number of the

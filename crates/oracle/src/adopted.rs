@@ -99,21 +99,21 @@ mod tests {
                 ..shipped
             };
             let adopted = adopt(&stated.validate().unwrap()).unwrap();
-            // The search kept to 2^-40; the adoption keeps to the set's own statement.
+            // The search kept to 2^-40; the adoption keeps to the set's own, rounded statement, which takes more bits.
             let other_body = adopted.body_bits().abs_diff(shipped.body_bits);
             let other_mask = adopted
                 .public_key_mask_bits()
                 .abs_diff(shipped.public_key_mask_bits);
             let other = other_body.max(other_mask);
             let looser = shipped.log2_p_fail > -100.0;
-            assert!(other == 0 || (other == 1 && looser), "{}", shipped.name);
+            assert!(other == 0 || looser, "{}", shipped.name);
             let better = shipped.log2_p_fail - adopted.log2_p_fail();
             assert!(
-                (-0.2..if other == 1 { 1.5 } else { 0.2 }).contains(&better),
+                (-0.2..if looser { 5.0 } else { 0.2 }).contains(&better),
                 "{better}"
             );
             assert!((adopted.security_bits() - shipped.security_bits).abs() < 0.2);
-            assert_eq!(adopted.name().as_str().contains("p_fail_2m4"), looser);
+            assert_eq!(adopted.name().as_str().contains("p_fail_2m"), looser);
         }
     }
 

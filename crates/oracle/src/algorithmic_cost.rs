@@ -94,7 +94,6 @@ mod tests {
             glwe_dimension: glwe.0,
             polynomial_size: 1 << glwe.1,
             lwe_variance: Variance::ZERO,
-            key_switch_rounding: Variance::ZERO,
             glwe_variance: Variance::ZERO,
             key_rounding: KeyRounding::ZERO,
             torus_log2: 64,

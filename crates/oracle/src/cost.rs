@@ -13,8 +13,7 @@
 //! backwards, and every row is multiplied with the key for every output and bit. A thread advances
 //! up to [`LOCKSTEP`] ciphertexts in a pass over the key, so that each ciphertext pays a share of
 //! reading the bytes of the key; the price of a byte beside the arithmetic depends on the size of
-//! the working set. A key switch either reads its key once for a few ciphertexts, or multiplies
-//! for as long.
+//! the working set. A key switch is a few transforms of its own, and its key is small.
 
 // These files are parts of `CostModel`, which is defined below.
 mod built_in;
@@ -57,9 +56,6 @@ pub struct Machine {
     /// Steps that have bundles multiply them with the key on every machine.
     #[serde(default)]
     pub turns_digits: bool,
-    /// Whether each batch of key switches generates the masks of the key from their seed, instead of reading them from memory.
-    #[serde(default)]
-    pub makes_masks: bool,
 }
 
 /// The relative errors of a model on the times that it was fitted to.
@@ -97,7 +93,7 @@ pub struct Breakdown {
     pub products: f64,
     /// The reading of the bootstrapping key, as far as it takes longer than the arithmetic.
     pub key_streaming: f64,
-    /// The key switch, including the reading of its key.
+    /// The key switch.
     pub key_switch: f64,
     /// Modulus switch, extraction, and the start and synchronisation of threads.
     pub rest: f64,
@@ -136,11 +132,7 @@ impl CostModel {
             products: crowd
                 * (counts.multiply_add * unit.multiply_add + counts.factor * unit.factor),
             key_streaming: crowd * dot(&counts.key_byte, &unit.key_byte),
-            key_switch: crowd
-                * (counts.switch_multiply * unit.switch_multiply
-                    + dot(&counts.switch_byte, &unit.switch_byte)
-                    + counts.switch_again * unit.switch_again
-                    + counts.switch_digit * unit.switch_digit),
+            key_switch: crowd * counts.switch_transform * unit.switch_transform,
             rest: crowd
                 * (counts.coefficient * unit.coefficient
                     + counts.meeting * unit.meeting

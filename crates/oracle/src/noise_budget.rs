@@ -25,8 +25,6 @@ pub struct PbsParameters {
     pub shared_coefficients: usize,
     /// Variance of fresh ciphertexts under the small LWE key, the key-switching key's.
     pub lwe_variance: Variance,
-    /// Variance that the rounding of the key-switching key in memory adds.
-    pub key_switch_rounding: Variance,
     /// The GLWE key.
     pub glwe_secret: GlweSecret,
     /// Number k of mask polynomials.
@@ -63,7 +61,6 @@ impl From<&Parameters> for PbsParameters {
             },
             shared_coefficients: 0,
             lwe_variance: Variance(set.lwe_noise().variance(SMALL_TORUS_LOG2)),
-            key_switch_rounding: Variance(set.packed_key_switch_variance()),
             glwe_secret: set.glwe_secret(),
             glwe_dimension: set.glwe_dimension().0,
             polynomial_size: set.polynomial_size().get(),
@@ -114,7 +111,7 @@ impl PbsParameters {
             shared: self.shared_coefficients,
             input_torus_log2: self.torus_log2,
             output_torus_log2: self.small_torus_log2,
-            key_variance: self.lwe_variance + self.key_switch_rounding,
+            key_variance: self.lwe_variance,
             gadget: Gadget {
                 base_log: self.ks_base_log,
                 level: self.ks_level,
@@ -264,7 +261,6 @@ mod tests {
             shared_coefficients: 0,
             glwe_secret: GlweSecret::Binary,
             lwe_variance: Variance::from_standard_deviation(2.046151696979124e-6),
-            key_switch_rounding: Variance::ZERO,
             glwe_dimension: 1,
             polynomial_size: 2048,
             glwe_variance: Variance::from_standard_deviation(2.845267479601915e-15),

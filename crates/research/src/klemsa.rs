@@ -119,7 +119,6 @@ impl KlemsaSet {
             small_key: KeyBlocks::binary(self.lwe_dimension),
             shared_coefficients: 0,
             lwe_variance: power_of_two(self.log2_switch_noise),
-            key_switch_rounding: Variance::ZERO,
             glwe_secret: GlweSecret::Binary,
             glwe_dimension: 1,
             polynomial_size: self.polynomial_size,

@@ -108,7 +108,6 @@ fn parse_row(row: &'static str) -> Option<PublishedSet> {
             glwe_dimension: int(5)? as usize,
             polynomial_size: int(6)? as usize,
             lwe_variance: noise(7)?,
-            key_switch_rounding: Variance::ZERO,
             glwe_variance: noise(9)?,
             key_rounding: KeyRounding::ZERO,
             torus_log2,

@@ -1,13 +1,12 @@
 //! The shipped sets beside others on our engine and in the same run: the gain of the search over the sets that the
-//! project began with, which were taken from TFHE-rs, and the price of 128 bits in the strict count over the
-//! sets that they supersede.
+//! project began with, which were taken from TFHE-rs, and over the sets that they supersede.
 
 use std::time::Duration;
 
 use rayon::ThreadPool;
 use tfhe_sbc_core::dimensions::{GlweDimension, LweDimension};
 use tfhe_sbc_core::glwe_product::ProductTorus;
-use tfhe_sbc_core::parameter_sets::superseded::november_2026;
+use tfhe_sbc_core::parameter_sets::superseded::late_november_2026;
 use tfhe_sbc_core::parameter_sets::{ALL, GATES, LOOSER, MESSAGE_2_CARRY_2};
 use tfhe_sbc_core::parameters::{Decomposition, ParameterName, ParameterSet, PlaintextKind};
 use tfhe_sbc_core::random::NoiseDistribution;
@@ -24,7 +23,7 @@ use crate::timing::interleave;
 /// Sizes of batches.
 const BATCHES: [usize; 2] = [1, 32];
 /// Comparisons of times.
-const COMPARISONS: u32 = 2 * BATCHES.len() as u32 + november_2026::ALL.len() as u32;
+const COMPARISONS: u32 = 2 * BATCHES.len() as u32 + late_november_2026::ALL.len() as u32;
 
 const fn gaussian(standard_deviation: f64) -> NoiseDistribution {
     NoiseDistribution::Gaussian { standard_deviation }
@@ -87,7 +86,7 @@ pub(crate) fn rows(cores: usize, budget: Duration) -> Result<Vec<Row>, BenchErro
         eprintln!("no instructions are counted: install valgrind for the rows with counts");
     }
     let sets = ALL.iter().chain(&LOOSER);
-    for (&new, &old) in sets.zip(&november_2026::ALL) {
+    for (&new, &old) in sets.zip(&late_november_2026::ALL) {
         if counted {
             rows.push(match new.torus_bits {
                 64 => instructions_beside_superseded::<u64>(new, old, &key_maker)?,

@@ -10,10 +10,10 @@ use super::{
 pub(super) const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
     name: ParameterName::new("message_2_carry_2"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(955),
+    lwe_dimension: LweDimension(870),
     lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 1.031e-6,
+        standard_deviation: 4.816e-6,
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 2048,
@@ -23,7 +23,7 @@ pub(super) const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
     },
     pbs: Decomposition::new(23, 1),
     pbs_body: Decomposition::new(21, 1),
-    key_switch: Decomposition::new(5, 3),
+    key_switch: Decomposition::new(2, 8),
     plaintext: PlaintextKind::Radix,
     message_bits: MessageBits(2),
     carry_bits: CarryBits(2),
@@ -31,7 +31,7 @@ pub(super) const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 12,
     public_key_mask_bits: 18,
-    log2_p_fail: -130.3,
+    log2_p_fail: -141.1,
     security_bits: 128.8,
 };
 
@@ -39,10 +39,10 @@ pub(super) const MESSAGE_2_CARRY_2: ParameterSet = ParameterSet {
 pub(super) const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
     name: ParameterName::new("message_1_carry_1"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(830),
+    lwe_dimension: LweDimension(760),
     lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 9.882e-6,
+        standard_deviation: 3.527e-5,
     },
     glwe_dimension: GlweDimension(2),
     polynomial_size: 1024,
@@ -52,15 +52,15 @@ pub(super) const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
     },
     pbs: Decomposition::new(23, 1),
     pbs_body: Decomposition::new(21, 1),
-    key_switch: Decomposition::new(4, 3),
+    key_switch: Decomposition::new(1, 13),
     plaintext: PlaintextKind::Radix,
     message_bits: MessageBits(1),
     carry_bits: CarryBits(1),
     max_noise_level: 3,
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 9,
-    public_key_mask_bits: 16,
-    log2_p_fail: -133.3,
+    public_key_mask_bits: 15,
+    log2_p_fail: -132.1,
     security_bits: 128.8,
 };
 
@@ -68,10 +68,10 @@ pub(super) const MESSAGE_1_CARRY_1: ParameterSet = ParameterSet {
 pub(super) const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
     name: ParameterName::new("message_3_carry_3"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(1050),
+    lwe_dimension: LweDimension(1005),
     lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 1.867e-7,
+        standard_deviation: 4.192e-7,
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 8192,
@@ -81,26 +81,26 @@ pub(super) const MESSAGE_3_CARRY_3: ParameterSet = ParameterSet {
     },
     pbs: Decomposition::new(15, 2),
     pbs_body: Decomposition::new(19, 1),
-    key_switch: Decomposition::new(3, 6),
+    key_switch: Decomposition::new(2, 10),
     plaintext: PlaintextKind::Radix,
     message_bits: MessageBits(3),
     carry_bits: CarryBits(3),
     max_noise_level: 9,
     modulus_switch: ModulusSwitch::MeanCompensated,
-    body_bits: 13,
+    body_bits: 14,
     public_key_mask_bits: 21,
-    log2_p_fail: -132.9,
-    security_bits: 133.7,
+    log2_p_fail: -141.7,
+    security_bits: 134.1,
 };
 
 /// `tfhe-sbc params find --message 2 --carry 2 --p-fail 2^-40 --max-body-bits 11 --max-mask-bits 18 --name message_2_carry_2_p_fail_2m40 --minimise latency:1,throughput:1,key:1 --cost built-in`
 pub(super) const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
     name: ParameterName::new("message_2_carry_2_p_fail_2m40"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(925),
+    lwe_dimension: LweDimension(845),
     lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 1.766e-6,
+        standard_deviation: 7.545e-6,
     },
     glwe_dimension: GlweDimension(2),
     polynomial_size: 1024,
@@ -110,7 +110,7 @@ pub(super) const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
     },
     pbs: Decomposition::new(23, 1),
     pbs_body: Decomposition::new(21, 1),
-    key_switch: Decomposition::new(5, 3),
+    key_switch: Decomposition::new(2, 8),
     plaintext: PlaintextKind::Radix,
     message_bits: MessageBits(2),
     carry_bits: CarryBits(2),
@@ -118,7 +118,7 @@ pub(super) const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 11,
     public_key_mask_bits: 18,
-    log2_p_fail: -41.0,
+    log2_p_fail: -46.0,
     security_bits: 128.8,
 };
 
@@ -126,10 +126,10 @@ pub(super) const MESSAGE_2_CARRY_2_P_FAIL_2M40: ParameterSet = ParameterSet {
 pub(super) const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
     name: ParameterName::new("message_1_carry_1_p_fail_2m40"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(790),
+    lwe_dimension: LweDimension(725),
     lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 2.056e-5,
+        standard_deviation: 6.627e-5,
     },
     glwe_dimension: GlweDimension(3),
     polynomial_size: 512,
@@ -139,15 +139,15 @@ pub(super) const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
     },
     pbs: Decomposition::new(17, 1),
     pbs_body: Decomposition::new(15, 1),
-    key_switch: Decomposition::new(4, 3),
+    key_switch: Decomposition::new(1, 12),
     plaintext: PlaintextKind::Radix,
     message_bits: MessageBits(1),
     carry_bits: CarryBits(1),
     max_noise_level: 3,
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 8,
-    public_key_mask_bits: 13,
-    log2_p_fail: -43.3,
+    public_key_mask_bits: 14,
+    log2_p_fail: -47.7,
     security_bits: 129.1,
 };
 
@@ -155,10 +155,10 @@ pub(super) const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = ParameterSet {
 pub(super) const GATES: ParameterSet = ParameterSet {
     name: ParameterName::new("gates"),
     torus_bits: 64,
-    lwe_dimension: LweDimension(805),
+    lwe_dimension: LweDimension(740),
     lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 1.549e-5,
+        standard_deviation: 5.057e-5,
     },
     glwe_dimension: GlweDimension(3),
     polynomial_size: 512,
@@ -168,7 +168,7 @@ pub(super) const GATES: ParameterSet = ParameterSet {
     },
     pbs: Decomposition::new(17, 1),
     pbs_body: Decomposition::new(15, 1),
-    key_switch: Decomposition::new(4, 3),
+    key_switch: Decomposition::new(1, 14),
     plaintext: PlaintextKind::Boolean,
     message_bits: MessageBits(1),
     carry_bits: CarryBits(1),
@@ -176,7 +176,7 @@ pub(super) const GATES: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 5,
     public_key_mask_bits: 12,
-    log2_p_fail: -133.4,
+    log2_p_fail: -134.8,
     security_bits: 129.1,
 };
 
@@ -184,10 +184,10 @@ pub(super) const GATES: ParameterSet = ParameterSet {
 pub(super) const BOOLEAN_1024: ParameterSet = ParameterSet {
     name: ParameterName::new("boolean_1024"),
     torus_bits: 32,
-    lwe_dimension: LweDimension(755),
+    lwe_dimension: LweDimension(720),
     lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 3.859e-5,
+        standard_deviation: 7.252e-5,
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 1024,
@@ -197,7 +197,7 @@ pub(super) const BOOLEAN_1024: ParameterSet = ParameterSet {
     },
     pbs: Decomposition::new(4, 4),
     pbs_body: Decomposition::new(4, 3),
-    key_switch: Decomposition::new(3, 4),
+    key_switch: Decomposition::new(1, 11),
     plaintext: PlaintextKind::Boolean,
     message_bits: MessageBits(1),
     carry_bits: CarryBits(1),
@@ -205,7 +205,7 @@ pub(super) const BOOLEAN_1024: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 5,
     public_key_mask_bits: 12,
-    log2_p_fail: -136.5,
+    log2_p_fail: -131.8,
     security_bits: 129.6,
 };
 
@@ -213,10 +213,10 @@ pub(super) const BOOLEAN_1024: ParameterSet = ParameterSet {
 pub(super) const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
     name: ParameterName::new("boolean_1024_tuniform"),
     torus_bits: 32,
-    lwe_dimension: LweDimension(825),
+    lwe_dimension: LweDimension(755),
     lwe_block_size: 5,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 1.081e-5,
+        standard_deviation: 3.859e-5,
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 1024,
@@ -224,7 +224,7 @@ pub(super) const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
     glwe_noise: NoiseDistribution::TUniform { bound_log2: 10 },
     pbs: Decomposition::new(4, 4),
     pbs_body: Decomposition::new(4, 3),
-    key_switch: Decomposition::new(4, 3),
+    key_switch: Decomposition::new(1, 13),
     plaintext: PlaintextKind::Boolean,
     message_bits: MessageBits(1),
     carry_bits: CarryBits(1),
@@ -232,7 +232,7 @@ pub(super) const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 4,
     public_key_mask_bits: 12,
-    log2_p_fail: -131.8,
+    log2_p_fail: -131.3,
     security_bits: 132.2,
 };
 
@@ -240,10 +240,10 @@ pub(super) const BOOLEAN_1024_TUNIFORM: ParameterSet = ParameterSet {
 pub(super) const PAPER_N1024: ParameterSet = ParameterSet {
     name: ParameterName::new("paper_n1024_lambda_122"),
     torus_bits: 32,
-    lwe_dimension: LweDimension(699),
+    lwe_dimension: LweDimension(663),
     lwe_block_size: 3,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 3.991e-5,
+        standard_deviation: 7.594e-5,
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 1024,
@@ -253,7 +253,7 @@ pub(super) const PAPER_N1024: ParameterSet = ParameterSet {
     },
     pbs: Decomposition::new(6, 3),
     pbs_body: Decomposition::new(6, 2),
-    key_switch: Decomposition::new(3, 4),
+    key_switch: Decomposition::new(1, 12),
     plaintext: PlaintextKind::Boolean,
     message_bits: MessageBits(1),
     carry_bits: CarryBits(1),
@@ -261,7 +261,7 @@ pub(super) const PAPER_N1024: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 5,
     public_key_mask_bits: 12,
-    log2_p_fail: -134.5,
+    log2_p_fail: -135.9,
     security_bits: 121.8,
 };
 
@@ -269,10 +269,10 @@ pub(super) const PAPER_N1024: ParameterSet = ParameterSet {
 pub(super) const PAPER_N1024_TUNIFORM: ParameterSet = ParameterSet {
     name: ParameterName::new("paper_n1024_tuniform_lambda_122"),
     torus_bits: 32,
-    lwe_dimension: LweDimension(699),
+    lwe_dimension: LweDimension(663),
     lwe_block_size: 3,
     lwe_noise: NoiseDistribution::Gaussian {
-        standard_deviation: 3.991e-5,
+        standard_deviation: 7.594e-5,
     },
     glwe_dimension: GlweDimension(1),
     polynomial_size: 1024,
@@ -280,7 +280,7 @@ pub(super) const PAPER_N1024_TUNIFORM: ParameterSet = ParameterSet {
     glwe_noise: NoiseDistribution::TUniform { bound_log2: 8 },
     pbs: Decomposition::new(6, 3),
     pbs_body: Decomposition::new(6, 2),
-    key_switch: Decomposition::new(3, 4),
+    key_switch: Decomposition::new(1, 12),
     plaintext: PlaintextKind::Boolean,
     message_bits: MessageBits(1),
     carry_bits: CarryBits(1),
@@ -288,6 +288,6 @@ pub(super) const PAPER_N1024_TUNIFORM: ParameterSet = ParameterSet {
     modulus_switch: ModulusSwitch::MeanCompensated,
     body_bits: 5,
     public_key_mask_bits: 12,
-    log2_p_fail: -134.4,
+    log2_p_fail: -135.9,
     security_bits: 122.7,
 };

@@ -7,7 +7,7 @@
 use super::{
     BOOLEAN_1024, BOOLEAN_1024_TUNIFORM, GATES, MESSAGE_1_CARRY_1, MESSAGE_1_CARRY_1_P_FAIL_2M40,
     MESSAGE_2_CARRY_2, MESSAGE_2_CARRY_2_P_FAIL_2M40, MESSAGE_3_CARRY_3, ParameterSet, Parameters,
-    superseded::november_2026,
+    superseded::{late_november_2026, november_2026},
 };
 
 /// The numbers of most significant bits that a bootstrapping key keeps of its body coefficients. The digits of a mask
@@ -33,7 +33,7 @@ impl KeyBodyBits {
 const SHIPPED: [(ParameterSet, KeyBodyBits); 8] = [
     (MESSAGE_2_CARRY_2, rows(47, 46)),
     (GATES, rows(37, 37)),
-    (BOOLEAN_1024, rows(28, 27)),
+    (BOOLEAN_1024, rows(24, 25)),
     (BOOLEAN_1024_TUNIFORM, rows(24, 24)),
     (MESSAGE_1_CARRY_1, rows(49, 48)),
     (MESSAGE_3_CARRY_3, rows(44, 48)),
@@ -51,13 +51,27 @@ const fn rows(mask_rows: u32, body_rows: u32) -> KeyBodyBits {
 /// The bits of the sets of November 2026, in their order: as many in every row.
 const NOVEMBER_2026: [u32; 8] = [49, 37, 27, 27, 49, 49, 49, 37];
 
+/// The bits of the sets of late November 2026, in their order.
+const LATE_NOVEMBER_2026: [KeyBodyBits; 8] = [
+    rows(47, 46),
+    rows(37, 37),
+    rows(28, 27),
+    rows(24, 24),
+    rows(49, 48),
+    rows(44, 48),
+    rows(49, 48),
+    rows(37, 37),
+];
+
 /// Returns the numbers of most significant bits that a new bootstrapping key keeps of its body coefficients. A set
 /// that is not shipped has the bits of
 /// [`implied_key_body_bits`](Parameters::implied_key_body_bits) in every row.
 pub fn key_body_bits(parameters: &Parameters) -> KeyBodyBits {
     let shipped = SHIPPED.iter().map(|&(ref set, bits)| (set, bits));
     let same = NOVEMBER_2026.map(KeyBodyBits::same);
-    let mut known = shipped.chain(november_2026::ALL.iter().zip(same));
+    let mut known = shipped
+        .chain(november_2026::ALL.iter().zip(same))
+        .chain(late_november_2026::ALL.iter().zip(LATE_NOVEMBER_2026));
     let found = known.find(|&(set, _)| set == parameters.as_set());
     found.map_or_else(
         || KeyBodyBits::same(parameters.implied_key_body_bits()),

@@ -1,21 +1,9 @@
 //! The integers that the coefficients of a prepared bootstrapping key are rounded to, and what the rounding adds to its noise.
 
 use super::{GlweSecret, Parameters};
-use crate::dimensions::{GlweDimension, LweDimension, PolynomialSize};
+use crate::dimensions::{GlweDimension, PolynomialSize};
 use crate::parameter_sets::KeyBodyBits;
 use crate::torus::exp2_neg;
-
-/// Returns the variance, a fraction of the torus squared, that the rounding of a key-switching key in memory adds to the error
-/// of its rows: that of [columns of 24 bits](crate::simd::key_switch_bytes_of) if it is at most 1/4000 of the
-/// variance `noise` that they have anyway, which changes no failure probability noticeably, or else 0, for columns that keep all bits.
-///
-/// Each column is off by a uniform part of a step, and those of the mask are multiplied by the small key, of whose
-/// coefficients one in `block_size + 1` is 1.
-pub fn packed_key_switch_variance(dimension: LweDimension, block_size: u32, noise: f64) -> f64 {
-    let weight = dimension.0 as f64 / f64::from(block_size + 1);
-    let added = exp2_neg(2 * 24) / 12.0 * (1.0 + weight);
-    if added <= noise / 4000.0 { added } else { 0.0 }
-}
 
 /// The numbers of bytes of the integers of a packed key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,19 +107,6 @@ impl Parameters {
             self.glwe_noise().variance(self.torus_bits()),
             on_the_wire,
         )
-    }
-
-    /// Returns the variance that the rounding of the key-switching key in memory adds to the error of its rows; see
-    /// [`packed_key_switch_variance`]. Keys over 2^32 keep all bits.
-    pub fn packed_key_switch_variance(&self) -> f64 {
-        match self.torus_bits() {
-            u64::BITS => packed_key_switch_variance(
-                self.lwe_dimension(),
-                self.lwe_block_size(),
-                self.lwe_noise().variance(u32::BITS),
-            ),
-            _ => 0.0,
-        }
     }
 }
 

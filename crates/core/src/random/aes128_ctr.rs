@@ -2,9 +2,8 @@
 
 use zeroize::Zeroize;
 
-use super::MaskSeed;
 use super::keystream::{BLOCK_BYTES, BlockSource};
-use crate::simd::{AES_BLOCK_BYTES, Aes128, AesIsa, KEY_SWITCH_TILE_COLUMNS, as_bytes_mut};
+use crate::simd::{Aes128, AesIsa};
 
 /// The number of AES blocks in a block of the stream.
 const AES_BLOCKS: u128 = 4;
@@ -42,38 +41,6 @@ impl Aes128CtrBlocks {
     }
 }
 
-/// The masks of the rows of a key, of which any part can be made by itself: the mask of row `r` is stream `r` of
-/// [`ExpanderKind::Aes128Ctr`](super::ExpanderKind::Aes128Ctr), in words of 32 bits.
-pub struct RowMasks(Aes128CtrBlocks);
-
-impl RowMasks {
-    /// Returns the masks of a seed.
-    pub fn new(seed: &MaskSeed) -> Self {
-        Self(Aes128CtrBlocks::stream(&seed.0, 0))
-    }
-
-    /// Returns whether this processor makes masks about as fast as memory brings them: at four AES blocks an instruction.
-    pub fn are_fast() -> bool {
-        AesIsa::detect().encrypts_four_blocks()
-    }
-
-    /// Overwrites element `i` of `out` with the 64 words from word `64 * part` on of the mask of row `first_row + i`. Constant-time.
-    pub fn fill(&self, first_row: u32, part: usize, out: &mut [[u32; KEY_SWITCH_TILE_COLUMNS]]) {
-        let first = u128::from(first_row) << 64;
-        let blocks = KEY_SWITCH_TILE_COLUMNS * size_of::<u32>() / AES_BLOCK_BYTES * part;
-        let counter = self.0.counter.wrapping_add(first + blocks as u128);
-        let words = out.as_flattened_mut();
-        let (blocks, _) = as_bytes_mut(words).as_chunks_mut();
-        let (rows, _) = blocks.as_chunks_mut();
-        self.0.cipher.counter_mode_of_rows(counter, rows);
-        if cfg!(target_endian = "big") {
-            for word in words {
-                *word = word.swap_bytes();
-            }
-        }
-    }
-}
-
 impl BlockSource for Aes128CtrBlocks {
     fn next_blocks(&mut self, out: &mut [[u8; BLOCK_BYTES]]) {
         self.cipher.counter_mode(self.counter, out);
@@ -90,10 +57,7 @@ impl Drop for Aes128CtrBlocks {
 
 #[cfg(test)]
 mod tests {
-    use std::vec;
-
     use super::*;
-    use crate::random::{ExpanderKind, fill_uniform};
 
     fn output_blocks(key: u128, counter: u128) -> [u128; 4] {
         let mut out = [[0; BLOCK_BYTES]];
@@ -129,52 +93,6 @@ mod tests {
                     blocks.next_blocks(&mut out[len..]);
                     assert!(out == expected, "{isa:?} {counter:#x} {len}");
                 }
-            }
-        }
-    }
-
-    /// For numbers of rows about what is in flight, and counters whose low half overflows in a row, and whose high half does between rows.
-    #[test]
-    fn rows_have_the_blocks_of_their_counters() {
-        let key = core::array::from_fn(|i| (i as u8).wrapping_mul(0x9d) ^ 0x35);
-        for isa in AesIsa::available() {
-            for low in [
-                0,
-                1 << 63,
-                u64::MAX - 16,
-                u64::MAX - 15,
-                u64::MAX - 14,
-                u64::MAX,
-            ] {
-                for high in [7, u64::MAX, u64::MAX - 2] {
-                    for len in [0, 1, 2, 3, 4, 7] {
-                        let counter = u128::from(high) << 64 | u128::from(low);
-                        let mut rows = vec![[[0; BLOCK_BYTES]; 4]; len];
-                        Aes128::new(isa, &key).counter_mode_of_rows(counter, &mut rows);
-                        for (row, found) in (0..).zip(&rows) {
-                            let mut expected = [[0; BLOCK_BYTES]; 4];
-                            let counter = counter.wrapping_add(row << 64);
-                            Aes128::new(AesIsa::Crate, &key).counter_mode(counter, &mut expected);
-                            assert!(*found == expected, "{isa:?} {counter:#x} {row}");
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn parts_of_masks_are_those_of_the_streams() {
-        let seed = MaskSeed(core::array::from_fn(|i| i as u8 * 3));
-        let masks = RowMasks::new(&seed);
-        for (first, part) in [(0, 0), (5, 1), (6143, 14)] {
-            let mut rows = [[0u32; KEY_SWITCH_TILE_COLUMNS]; 5];
-            masks.fill(first, part, &mut rows);
-            for (row, found) in (first..).zip(&rows) {
-                let mut stream = ExpanderKind::Aes128Ctr.mask_stream(&seed, row);
-                let mut mask = vec![0u32; (part + 1) * KEY_SWITCH_TILE_COLUMNS];
-                fill_uniform(&mut stream, &mut mask);
-                assert_eq!(found, mask.as_chunks().0.last().unwrap(), "{row} {part}");
             }
         }
     }

@@ -8,7 +8,6 @@ mod vaes;
 #[cfg(target_arch = "x86_64")]
 mod vaes256;
 
-use super::KEY_SWITCH_TILE_COLUMNS;
 use ::aes::Aes128Enc;
 use ::aes::cipher::array::Array;
 use ::aes::cipher::{BlockCipherEncrypt, KeyInit};
@@ -28,10 +27,6 @@ pub(crate) const AES_BLOCK_BYTES: usize = 16;
 type Block = [u8; AES_BLOCK_BYTES];
 /// The unit in which the kernels write: four AES blocks.
 pub(crate) type FourBlocks = [u8; 4 * AES_BLOCK_BYTES];
-/// A part of a row of a matrix of words: the columns of a tile of a key switch.
-pub(crate) type RowPart =
-    [FourBlocks; size_of::<[u32; KEY_SWITCH_TILE_COLUMNS]>() / size_of::<FourBlocks>()];
-
 /// An implementation of AES that this processor can run. As in [`Isa`](super::Isa), only detection
 /// makes the variants that contain a proof of detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,15 +60,6 @@ impl AesIsa {
             }
         }
         Self::Crate
-    }
-
-    /// Returns whether one instruction does a round of four blocks.
-    pub(crate) fn encrypts_four_blocks(self) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Vaes(_) => true,
-            _ => false,
-        }
     }
 
     /// Returns all implementations that can be used here, slowest first.
@@ -168,30 +154,6 @@ impl Aes128 {
             #[cfg(target_arch = "x86_64")]
             Cipher::Vaes(simd, key) => simd.counter_mode(&key.0, counter, out),
         }
-    }
-
-    /// Overwrites each of `rows` with as many encryptions as [`counter_mode`](Self::counter_mode) would, the first with those from `counter` on,
-    /// and every other one with those 2^64 behind the row before it. Constant-time.
-    pub(crate) fn counter_mode_of_rows(&self, counter: u128, rows: &mut [RowPart]) {
-        #[cfg(target_arch = "x86_64")]
-        if let Cipher::Vaes(simd, key) = &self.0 {
-            return simd.counter_mode_of_rows(&key.0, counter, rows);
-        }
-        counter_mode_row_by_row(counter, rows, |counter, row| {
-            self.counter_mode(counter, row);
-        });
-    }
-}
-
-/// Calls `counter_mode` for each of `rows`, with counters that are 2^64 apart.
-fn counter_mode_row_by_row(
-    mut counter: u128,
-    rows: &mut [RowPart],
-    counter_mode: impl Fn(u128, &mut [FourBlocks]),
-) {
-    for row in rows {
-        counter_mode(counter, row);
-        counter = counter.wrapping_add(1 << 64);
     }
 }
 

@@ -19,8 +19,6 @@ use crate::torus::{Torus, exp2_neg};
 pub struct Avx512<const ADDERS: bool = false> {
     /// True if transforms are to have that form.
     has_adders: bool,
-    /// The proof that the processor also has VNNI, if it does.
-    byte_products: Option<ByteProducts>,
 }
 
 /// Calls intrinsics; the `Avx512` value that the method was called on proves that they are
@@ -52,12 +50,9 @@ fn neg_mul_add(a: __m512d, b: __m512d, mut c: __m512d) -> __m512d {
 }
 
 mod adders;
-mod bytes;
 mod cube;
 mod packed_key;
 mod unpack;
-
-pub(super) use bytes::ByteProducts;
 
 impl Avx512 {
     pub(super) fn detect() -> Option<Self> {
@@ -81,7 +76,6 @@ impl Avx512 {
         ));
         found.then(|| Self {
             has_adders: adders::found(),
-            byte_products: ByteProducts::detect(),
         })
     }
 
@@ -89,7 +83,6 @@ impl Avx512 {
     pub(super) fn with_other_transforms(self) -> Self {
         Self {
             has_adders: !self.has_adders,
-            ..self
         }
     }
 
@@ -99,26 +92,16 @@ impl Avx512 {
     /// vectors had better be transposed in registers.
     #[inline(always)]
     pub(crate) fn adders(self) -> Option<Avx512<true>> {
-        self.has_adders.then_some(Avx512 {
-            has_adders: true,
-            byte_products: self.byte_products,
-        })
+        self.has_adders.then_some(Avx512 { has_adders: true })
     }
 }
 
 impl<const ADDERS: bool> Avx512<ADDERS> {
-    /// The proof that the processor also has VNNI, if it does.
-    #[inline(always)]
-    pub(super) fn byte_products(self) -> Option<ByteProducts> {
-        self.byte_products
-    }
-
     /// Returns the proof for kernels that have one form only.
     #[inline(always)]
     fn plain(self) -> Avx512 {
         Avx512 {
             has_adders: self.has_adders,
-            byte_products: self.byte_products,
         }
     }
 

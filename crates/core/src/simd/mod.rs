@@ -38,7 +38,6 @@ mod convert;
 mod decompose;
 mod fourier;
 mod key_switch;
-mod key_switch_bytes;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
 mod neon;
 mod ntt;
@@ -54,7 +53,7 @@ mod vector;
 mod tests;
 
 #[cfg(feature = "aes")]
-pub(crate) use aes::{AES_BLOCK_BYTES, Aes128, AesIsa};
+pub(crate) use aes::{Aes128, AesIsa};
 #[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
 pub(crate) use ahead::{Ahead, Lines};
 #[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
@@ -75,10 +74,10 @@ pub(crate) use rows::{Rows, RowsRef};
 pub(crate) use torus_slice::as_bytes_mut;
 #[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
 pub(crate) use torus_slice::{TorusSlice, TorusSliceMut};
+pub use vector::KEY_SWITCH_TILE_COLUMNS;
 pub(crate) use vector::Simd;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use vector::{Cube, align_spills};
-pub use vector::{KEY_SWITCH_BYTES, KEY_SWITCH_ROWS_TOGETHER, KEY_SWITCH_TILE_COLUMNS};
 
 /// The largest number of ciphertexts that [`key_switch_tile`] processes at once.
 pub const KEY_SWITCH_TILE_CIPHERTEXTS: usize = 4;
@@ -108,13 +107,6 @@ pub enum Isa {
     #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
     Neon(Neon),
 }
-
-/// The proof that an instruction adds products of bytes.
-#[cfg(target_arch = "x86_64")]
-type ByteProducts = avx512::ByteProducts;
-/// No instruction adds products of bytes.
-#[cfg(not(target_arch = "x86_64"))]
-type ByteProducts = core::convert::Infallible;
 
 /// The instruction set that has a second form of transforms.
 #[cfg(target_arch = "x86_64")]
@@ -169,21 +161,6 @@ impl Isa {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(proof) => proof.adders(),
-            _ => None,
-        }
-    }
-
-    /// Returns whether the processor adds several products of bytes to a word in one instruction, so that key switches had better
-    /// multiply bytes.
-    pub fn multiplies_bytes(self) -> bool {
-        self.byte_products().is_some()
-    }
-
-    /// The proof that there is such an instruction.
-    fn byte_products(self) -> Option<ByteProducts> {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(proof) => proof.byte_products(),
             _ => None,
         }
     }
@@ -391,34 +368,6 @@ pub fn key_switch_tile(
 ) {
     check_tile(acc.len(), key_tile.len(), digits);
     dispatch!(isa, |simd| key_switch::tile(simd, acc, key_tile, digits));
-}
-
-/// Rounds the columns of four rows of a tile to their three upper bytes, to nearest, and returns these from the lowest one up: each
-/// word has a byte of one column in the four rows.
-pub fn key_switch_bytes_of(
-    rows: &[[u32; KEY_SWITCH_TILE_COLUMNS]; KEY_SWITCH_ROWS_TOGETHER],
-) -> [[u32; KEY_SWITCH_TILE_COLUMNS]; KEY_SWITCH_BYTES] {
-    key_switch_bytes::bytes_of(rows)
-}
-
-/// Does the same as [`key_switch_tile`] with the [bytes](key_switch_bytes_of) of rows, and four digits together. It is fast where
-/// [`Isa::multiplies_bytes`].
-///
-/// # Panics
-///
-/// As [`key_switch_tile`].
-pub fn key_switch_bytes_tile(
-    isa: Isa,
-    acc: &mut [[u32; KEY_SWITCH_TILE_COLUMNS]],
-    key_tile: &[[[u32; KEY_SWITCH_TILE_COLUMNS]; KEY_SWITCH_BYTES]],
-    digits: &[&[[i8; KEY_SWITCH_ROWS_TOGETHER]]],
-) {
-    check_tile(acc.len(), key_tile.len(), digits);
-    match isa.byte_products() {
-        #[cfg(target_arch = "x86_64")]
-        Some(proof) => proof.tile(acc, key_tile, digits),
-        _ => key_switch_bytes::tile(acc, key_tile, digits),
-    }
 }
 
 #[track_caller]

@@ -292,51 +292,7 @@ proptest! {
             key_switch_tile(isa, &mut acc, &key, &digits);
             prop_assert_eq!(&acc, &expected, "{}", isa.name());
         }
-
-        check_bytes(&start, &key, &words)?;
     }
-}
-
-/// The sums of a tile of the bytes of rows are those of the rows with rounded columns.
-fn check_bytes(start: &[[u32; 64]], key: &[[u32; 64]], words: &[u32]) -> Result<(), TestCaseError> {
-    let groups = key.as_chunks::<KEY_SWITCH_ROWS_TOGETHER>().0;
-    let bytes: Vec<_> = groups.iter().map(key_switch_bytes_of).collect();
-    let rounded: Vec<[u32; 64]> = bytes.iter().flat_map(columns_of).collect();
-    for (rounded, exact) in rounded.iter().flatten().zip(key.iter().flatten()) {
-        let error = rounded.wrapping_sub(*exact) as i32;
-        prop_assert!(error.abs() <= 1 << 7, "{}", error);
-    }
-    let digit = |c: usize, r: usize| (words[(77 * c + r) % words.len()] >> 5) as i8;
-    let together: Vec<Vec<[i8; KEY_SWITCH_ROWS_TOGETHER]>> = (0..start.len())
-        .map(|c| {
-            let group = |g| core::array::from_fn(|r| digit(c, KEY_SWITCH_ROWS_TOGETHER * g + r));
-            (0..groups.len()).map(group).collect()
-        })
-        .collect();
-    let apart: Vec<Vec<i32>> = together
-        .iter()
-        .map(|groups| groups.iter().flatten().map(|&d| i32::from(d)).collect())
-        .collect();
-    let together: Vec<_> = together.iter().map(Vec::as_slice).collect();
-    let apart: Vec<_> = apart.iter().map(Vec::as_slice).collect();
-    let mut expected = start.to_vec();
-    key_switch_tile(Isa::Portable, &mut expected, &rounded, &apart);
-    for isa in Isa::available() {
-        let mut acc = start.to_vec();
-        key_switch_bytes_tile(isa, &mut acc, &bytes, &together);
-        prop_assert_eq!(&acc, &expected, "{}", isa.name());
-    }
-    Ok(())
-}
-
-/// The columns of four rows that the bytes of these rows stand for.
-fn columns_of(words: &[[u32; 64]; KEY_SWITCH_BYTES]) -> [[u32; 64]; KEY_SWITCH_ROWS_TOGETHER] {
-    core::array::from_fn(|row| {
-        core::array::from_fn(|column| {
-            let [low, middle, top] = words.map(|words| words[column].to_le_bytes()[row]);
-            u32::from_le_bytes([0, low, middle, top])
-        })
-    })
 }
 
 #[cfg(target_arch = "x86_64")]

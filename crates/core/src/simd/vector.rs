@@ -14,12 +14,6 @@ use crate::torus::Torus;
 /// The number of output columns of one tile of a key-switching key.
 pub const KEY_SWITCH_TILE_COLUMNS: usize = 64;
 
-/// The number of rows of a key-switching key that lie together where key switches [multiply bytes](super::Isa::multiplies_bytes).
-pub const KEY_SWITCH_ROWS_TOGETHER: usize = 4;
-
-/// The number of bytes that their columns keep.
-pub const KEY_SWITCH_BYTES: usize = 3;
-
 /// An instruction set, as a value that proves that the processor has it.
 ///
 /// Implementations are `#[inline(always)]` throughout: a method has the

@@ -5,10 +5,10 @@ use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::fft::external_product::{ProductShape, StepKey};
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
-use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, ParameterSet};
+use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, PARAMETERS_BYTES, ParameterSet};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};
 use tfhe_sbc_core::simd::Isa;
-use tfhe_sbc_core::wire::{Header, Message};
+use tfhe_sbc_core::wire::{Header, Message, WireError};
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::gadget_product::GadgetProduct;
 use tfhe_sbc_engine::lookup_table::LookupTable;
@@ -48,7 +48,7 @@ fn ciphertexts<T: ProductTorus>(vectors: &[Vec<T>]) -> Vec<LweCiphertext<T>> {
 fn compare<T: ProductTorus>(set: ParameterSet, seed: u8) {
     let (seeded, mut keys) = Keys::seeded::<T>(set, seed);
     let parameters = *keys.secret.parameters();
-    let reference = ReferenceKey::<T>::from_message(&parameters, &seeded.to_bytes());
+    let reference = ReferenceKey::<T>::from_message(&parameters, &seeded.to_bytes(), false);
     let server = seeded.prepare(&|_| ());
     let evaluator = Evaluator::new(&server);
 
@@ -64,17 +64,33 @@ fn compare<T: ProductTorus>(set: ParameterSet, seed: u8) {
         }
     };
     check(&server, &reference);
-    // Keys of former programs have another expander. What this one encrypts makes no difference.
+    // Keys of former programs have rows of LWE ciphertexts and a seed for their masks, those of release 0.1 also
+    // another expander. What they encrypt makes no difference.
     let bytes = seeded.to_bytes();
     let message = Message::parse(&bytes).unwrap().0;
-    let header = Header {
-        expander: Some(ExpanderKind::ChaCha20),
-        ..message.header
-    };
-    let former = frozen::resealed(&header, message.payload);
-    let of_former = ReferenceKey::<T>::from_message(&parameters, &former);
-    let former = SeededServerKey::<T>::from_bytes(&former).unwrap();
-    check(&former.prepare(&|_| ()), &of_former);
+    let (of_parameters, bodies) = message.payload.split_at(PARAMETERS_BYTES);
+    let payload = [of_parameters, &[0x5a; 32], bodies].concat();
+    for expander in [ExpanderKind::ChaCha20, ExpanderKind::Aes128Ctr] {
+        let header = Header {
+            expander: Some(expander),
+            ..message.header
+        };
+        let former = frozen::resealed(&header, &payload);
+        let of_former = ReferenceKey::<T>::from_message(&parameters, &former, true);
+        let seeded = SeededServerKey::<T>::from_bytes(&former).unwrap();
+        assert_eq!(seeded.to_bytes(), former);
+        check(&seeded.prepare(&|_| ()), &of_former);
+        // A new key has no such expander.
+        let header = Header {
+            expander: Some(ExpanderKind::ChaCha20),
+            ..message.header
+        };
+        let unknown = frozen::resealed(&header, message.payload);
+        assert_eq!(
+            SeededServerKey::<T>::from_bytes(&unknown).err(),
+            Some(WireError::Field("expander"))
+        );
+    }
 
     // Only a table that is not constant shows where it was turned to.
     let encoding = parameters.block_encoding();

@@ -18,8 +18,15 @@ pub(crate) struct ReferenceKey<T> {
     parameters: Parameters,
     /// `[coefficient of the small key][row][component]` polynomials.
     ggsws: Vec<Vec<Vec<Vec<T>>>>,
-    /// `[coefficient of the big key · level]` masks and body.
-    key_switch: Vec<Vec<u32>>,
+    key_switch: ReferenceSwitch,
+}
+
+/// The key-switching key.
+enum ReferenceSwitch {
+    /// `[polynomial of the big key · level][component]` polynomials, a polynomial's least significant level first.
+    Polynomials(Vec<Vec<Vec<u32>>>),
+    /// `[coefficient of the big key · level]` masks and body, in keys of former programs.
+    Rows(Vec<Vec<u32>>),
 }
 
 fn words<T: Torus>(bytes: &[u8]) -> Vec<T> {
@@ -55,10 +62,9 @@ fn seed_at(bytes: &[u8], at: usize) -> MaskSeed {
 }
 
 impl<T: Torus> ReferenceKey<T> {
-    /// Expands the message of a server key: header with the mask seed of the
-    /// bootstrapping key at byte 60; parameters; mask seed of the key-switching key;
-    /// bodies of the bootstrapping key; bodies of the key-switching key.
-    pub(crate) fn from_message(parameters: &Parameters, message: &[u8]) -> Self {
+    /// Expands the message of a server key: header with the mask seed at byte 60; parameters; in keys of former programs, the mask seed of
+    /// the key-switching key; bodies of the bootstrapping key; bodies of the key-switching key.
+    pub(crate) fn from_message(parameters: &Parameters, message: &[u8], former: bool) -> Self {
         let size = parameters.polynomial_size().get();
         let k = parameters.glwe_dimension().0;
         let n = parameters.lwe_dimension().0;
@@ -67,8 +73,8 @@ impl<T: Torus> ReferenceKey<T> {
 
         let bootstrap_seed = seed_at(message, MASK_SEED_AT);
         let at = HEADER_BYTES + PARAMETERS_BYTES;
-        let key_switch_seed = seed_at(message, at);
-        let bodies = &message[at + 32..message.len() - CHECKSUM_BYTES];
+        let bodies_at = if former { at + 32 } else { at };
+        let bodies = &message[bodies_at..message.len() - CHECKSUM_BYTES];
         let of_body = match message[BODY_BITS_AT] {
             0 => parameters.implied_key_body_bits() as usize,
             stated => usize::from(stated),
@@ -108,20 +114,27 @@ impl<T: Torus> ReferenceKey<T> {
 
         let bodies: Vec<u32> = words(rest);
         assert_eq!(bodies.len(), big * parameters.key_switch().level_count.0);
-        // With ChaCha20, the rows follow each other in one stream.
-        let mut of_all_rows = stream(&key_switch_seed, 0);
-        let key_switch = bodies
-            .iter()
-            .enumerate()
-            .map(|(number, &body)| {
+        let key_switch = if former {
+            let seed = seed_at(message, at);
+            // With ChaCha20, the rows follow each other in one stream.
+            let mut of_all_rows = stream(&seed, 0);
+            let rows = bodies.iter().enumerate().map(|(number, &body)| {
                 let mut row: Vec<u32> = match expander {
                     ExpanderKind::ChaCha20 => stream_words(&mut of_all_rows, n),
-                    _ => stream_words(&mut stream(&key_switch_seed, number), n),
+                    _ => stream_words(&mut stream(&seed, number), n),
                 };
                 row.push(body);
                 row
-            })
-            .collect();
+            });
+            ReferenceSwitch::Rows(rows.collect())
+        } else {
+            let rows = bodies.chunks(size).enumerate().map(|(number, body)| {
+                let mut masks = stream(&bootstrap_seed, n * rows + number);
+                let polynomials = (0..n.div_ceil(size)).map(|_| stream_words(&mut masks, size));
+                polynomials.chain([body.to_vec()]).collect()
+            });
+            ReferenceSwitch::Polynomials(rows.collect())
+        };
         Self {
             parameters: *parameters,
             ggsws,
@@ -132,18 +145,44 @@ impl<T: Torus> ReferenceKey<T> {
     /// `(0, …, 0, round(b)) - Σ digit · row`.
     pub(crate) fn key_switch(&self, lwe: &[T]) -> Vec<u32> {
         let gadget = self.parameters.key_switch();
+        let n = self.parameters.lwe_dimension().0;
         let (body, mask) = lwe.split_last().unwrap();
-        let mut out = vec![0u32; self.parameters.lwe_dimension().0 + 1];
-        *out.last_mut().unwrap() = round_to_multiple(*body, 32) as u32;
-        let mut rows = self.key_switch.iter();
-        for &a in mask {
-            for digit in digits(a, gadget) {
-                for (out, &x) in out.iter_mut().zip(rows.next().unwrap()) {
-                    *out = out.wrapping_sub(x.wrapping_mul(digit as u32));
+        let body = round_to_multiple(*body, 32) as u32;
+        let mut out = vec![0u32; n];
+        out.push(body);
+        match &self.key_switch {
+            ReferenceSwitch::Rows(rows) => {
+                let digits = mask.iter().flat_map(|&a| digits(a, gadget));
+                for (digit, row) in digits.zip(rows) {
+                    for (out, &x) in out.iter_mut().zip(row) {
+                        *out = out.wrapping_sub(x.wrapping_mul(digit as u32));
+                    }
                 }
+                out
+            }
+            ReferenceSwitch::Polynomials(rows) => {
+                let size = self.parameters.polynomial_size().get();
+                let levels = gadget.level_count.0;
+                let mut sums = vec![vec![0u32; size]; rows[0].len()];
+                sums.last_mut().unwrap()[0] = body;
+                for (r, row) in rows.iter().enumerate() {
+                    let mask = &mask[r / levels * size..][..size];
+                    let reflected = mask[1..].iter().rev().map(|a| a.neg());
+                    let digit: Vec<i64> = std::iter::once(mask[0])
+                        .chain(reflected)
+                        .map(|a| -digits(a, gadget)[levels - 1 - r % levels])
+                        .collect();
+                    for (sum, key) in sums.iter_mut().zip(row) {
+                        reference_multiply_add(sum, key, &digit);
+                    }
+                }
+                let mut extracted = extract_constant(&sums);
+                let body = extracted.pop().unwrap();
+                extracted.truncate(n);
+                extracted.push(body);
+                extracted
             }
         }
-        out
     }
 
     /// `X^-φ · table` for the exponents of a phase φ, as a GLWE ciphertext.

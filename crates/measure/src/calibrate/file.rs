@@ -44,16 +44,40 @@ pub fn to_toml(model: &CostModel) -> Result<String, CostFileError> {
     ))
 }
 
-/// Reads the model in a text.
+/// Reads the model in a text, which may be that of a former program.
 ///
 /// # Errors
 /// If the text is not a model, or its figures cannot be those of a machine.
 pub fn from_toml(text: &str) -> Result<CostModel, CostFileError> {
-    let model: CostModel =
-        toml::from_str(text).map_err(|error| CostFileError::Syntax(error.message().to_owned()))?;
+    let syntax = |error: toml::de::Error| CostFileError::Syntax(error.message().to_owned());
+    let mut table: toml::Table = toml::from_str(text).map_err(syntax)?;
+    replace_former_fields(&mut table);
+    let model: CostModel = table.try_into().map_err(syntax)?;
     match model.is_sound() {
         true => Ok(model),
         false => Err(CostFileError::Unsound),
+    }
+}
+
+/// Replaces the prices of the key switch of former programs, which read or made a large key, by that of transforms.
+fn replace_former_fields(model: &mut toml::Table) {
+    if let Some(machine) = model.get_mut("machine").and_then(|it| it.as_table_mut()) {
+        machine.remove("makes_masks");
+    }
+    let Some(seconds) = model.get_mut("seconds").and_then(|it| it.as_table_mut()) else {
+        return;
+    };
+    let former = [
+        "switch_multiply",
+        "switch_byte",
+        "switch_again",
+        "switch_digit",
+    ];
+    if former.iter().all(|name| seconds.contains_key(*name)) {
+        seconds.retain(|name, _| !former.contains(&name));
+        if let Some(transform) = seconds.get("transform").cloned() {
+            seconds.insert("switch_transform".to_owned(), transform);
+        }
     }
 }
 
@@ -112,15 +136,26 @@ mod tests {
     fn files_of_former_programs_are_read() {
         let now = to_toml(&CostModel::built_in()).unwrap();
         let known = |line: &&str| {
-            ["turns_digits", "makes_masks", "last_level_bytes"]
+            ["turns_digits", "last_level_bytes", "switch_transform"]
                 .iter()
                 .all(|field| !line.starts_with(field))
         };
         let before: Vec<&str> = now.lines().filter(known).collect();
         assert_eq!(before.len() + 3, now.lines().count());
-        let machine = from_toml(&before.join("\n")).unwrap().machine;
-        assert!(!machine.turns_digits && !machine.makes_masks);
-        assert_eq!(machine.last_level_bytes, 0);
+        let before = before.join("\n").replace(
+            "[seconds]",
+            "[seconds]\nswitch_multiply = 6.16e-11\nswitch_byte = [4e-11, 6e-11, 1e-10, 1e-10]\n\
+             switch_again = 1.35e-11\nswitch_digit = 2e-9",
+        );
+        let later = before.replace("[machine]", "[machine]\nmakes_masks = true");
+        for text in [&before, &later] {
+            let model = from_toml(text).unwrap();
+            assert!(!model.machine.turns_digits);
+            assert_eq!(model.machine.last_level_bytes, 0);
+            assert_eq!(model.seconds.switch_transform, model.seconds.transform);
+        }
+        assert_ne!(before, later);
+        assert!(from_toml(&before.replace("switch_digit", "switch_digits")).is_err());
     }
 
     #[test]
@@ -128,8 +163,8 @@ mod tests {
         let good = to_toml(&CostModel::built_in()).unwrap();
         let spoilt = [
             good.replace("crowding = 1.0", "crowding = 0.1"),
-            good.replace("switch_digit = ", "switch_digit = -"),
-            good.replace("switch_digit = ", "switch_digits = "),
+            good.replace("switch_transform = ", "switch_transform = -"),
+            good.replace("switch_transform = ", "switch_transforms = "),
             good.replace("crowding = 1.0", "crowding = nan"),
             good[..good.len() / 2].to_owned(),
             String::new(),

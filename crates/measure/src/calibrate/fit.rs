@@ -8,9 +8,6 @@ use super::timing::Case;
 
 /// The number of crowding factors that are tried, from 1 to 2.
 const CROWDS: usize = 26;
-/// The largest number of fits. The prices decide which key switches are bound by reading, so the
-/// fit is repeated until these no longer change.
-const REFITS: usize = 8;
 /// The number of sweeps over the coordinates.
 const SWEEPS: usize = 2000;
 
@@ -68,25 +65,23 @@ pub(super) fn fit(machine: Machine, transforms: [f64; SIZES], cases: &[Case]) ->
             crowding: crowd,
             ..start.clone()
         };
-        for _ in 0..REFITS {
-            let rows = relative_counts(&model, cases);
-            // The terms differ by orders of magnitude, so they are scaled.
-            let mut scales = [0.0f64; TERMS];
-            for row in &rows {
-                for (scale, count) in scales.iter_mut().zip(row) {
-                    *scale = scale.max(*count);
-                }
+        let rows = relative_counts(&model, cases);
+        // The terms differ by orders of magnitude, so they are scaled.
+        let mut scales = [0.0f64; TERMS];
+        for row in &rows {
+            for (scale, count) in scales.iter_mut().zip(row) {
+                *scale = scale.max(*count);
             }
-            let scaled: Vec<[f64; TERMS]> = rows
-                .iter()
-                .map(|row| std::array::from_fn(|i| row[i] / scales[i].max(f64::MIN_POSITIVE)))
-                .collect();
-            let x = Normal::new(&scaled).solve();
-            model.seconds = Terms::from_array(std::array::from_fn(|i| {
-                x[i] / scales[i].max(f64::MIN_POSITIVE)
-            }));
-            fill_unmeasured(&mut model.seconds, &scales);
         }
+        let scaled: Vec<[f64; TERMS]> = rows
+            .iter()
+            .map(|row| std::array::from_fn(|i| row[i] / scales[i].max(f64::MIN_POSITIVE)))
+            .collect();
+        let x = Normal::new(&scaled).solve();
+        model.seconds = Terms::from_array(std::array::from_fn(|i| {
+            x[i] / scales[i].max(f64::MIN_POSITIVE)
+        }));
+        fill_unmeasured(&mut model.seconds, &scales);
         model
     });
     let squares = |model: &CostModel| {
@@ -108,24 +103,19 @@ pub(super) fn fit(machine: Machine, transforms: [f64; SIZES], cases: &[Case]) ->
 /// Gives a working set without measurements the price of the next smaller one, and the smallest
 /// one that of the next larger.
 fn fill_unmeasured(terms: &mut Terms, scales: &[f64; TERMS]) {
-    let measured = Terms::from_array(*scales);
-    let pairs = [
-        (&mut terms.key_byte, measured.key_byte),
-        (&mut terms.switch_byte, measured.switch_byte),
-    ];
-    for (prices, measured) in pairs {
-        for i in (0..prices.len() - 1).rev() {
-            if measured[i] == 0.0 {
-                prices[i] = prices[i + 1];
-            }
+    let measured = Terms::from_array(*scales).key_byte;
+    let prices = &mut terms.key_byte;
+    for i in (0..prices.len() - 1).rev() {
+        if measured[i] == 0.0 {
+            prices[i] = prices[i + 1];
         }
-        for i in 1..prices.len() {
-            // A byte from a larger working set is not cheaper.
-            prices[i] = match measured[i] == 0.0 {
-                true => prices[i - 1],
-                false => prices[i].max(prices[i - 1]),
-            };
-        }
+    }
+    for i in 1..prices.len() {
+        // A byte from a larger working set is not cheaper.
+        prices[i] = match measured[i] == 0.0 {
+            true => prices[i - 1],
+            false => prices[i].max(prices[i - 1]),
+        };
     }
 }
 
@@ -170,7 +160,7 @@ mod tests {
         truth.crowding = 1.12;
         truth.seconds.multiply_add *= 1.7;
         truth.seconds.meeting *= 0.4;
-        truth.seconds.switch_multiply *= 1.3;
+        truth.seconds.switch_transform *= 1.3;
         let mut cases = sets::fitted(false, 2);
         for case in &mut cases {
             let set = case.parameters;
@@ -190,8 +180,8 @@ mod tests {
         close(found.seconds.multiply_add, truth.seconds.multiply_add, 0.05);
         close(found.seconds.meeting, truth.seconds.meeting, 0.1);
         close(
-            found.seconds.switch_multiply,
-            truth.seconds.switch_multiply,
+            found.seconds.switch_transform,
+            truth.seconds.switch_transform,
             0.05,
         );
         // The sets that the model was not fitted to.

@@ -7,7 +7,6 @@ use aligned_vec::{AVec, ConstAlign};
 use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape};
 use tfhe_sbc_core::simd::{DigitPlace, Isa};
-use tfhe_sbc_engine::key_switch::makes_masks;
 use tfhe_sbc_oracle::cost::{Machine, SIZES, SMALLEST_SIZE_LOG2};
 
 /// Returns the machine as the system describes it.
@@ -28,7 +27,6 @@ pub(super) fn machine(threads: usize) -> Machine {
         outputs_at_once: plan(SMALLEST_SIZE_LOG2, isa).map_or(1, |plan| plan.outputs_at_once()),
         // Packed keys are read by the products that turn digits.
         turns_digits: isa.reads_packed_keys(),
-        makes_masks: makes_masks(isa),
     }
 }
 

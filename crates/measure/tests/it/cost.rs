@@ -7,7 +7,6 @@ use tfhe_sbc_core::parameter_sets::{ALL, BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2,
 use tfhe_sbc_core::parameters::{ParameterSet, Parameters};
 use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_engine::bootstrap;
-use tfhe_sbc_engine::key_switch::{SeededKeySwitchKey, makes_masks};
 use tfhe_sbc_engine::server_key::SeededServerKey;
 use tfhe_sbc_engine::timing_key::TimingKey;
 use tfhe_sbc_measure::calibrate::{Plan, calibrate, from_toml, to_toml};
@@ -35,8 +34,8 @@ fn keys_in_memory_have_the_predicted_size() {
     fn check<T: ProductTorus>(set: &ParameterSet) {
         let parameters = set.validate().unwrap();
         let key = TimingKey::<T>::new(&parameters).unwrap();
-        let [mut bootstrap, mut key_switch] = [bootstrap_key_bytes(set), key_switch_key_bytes(set)];
-        // The model counts doubles and whole words, which some processors keep.
+        let mut bootstrap = bootstrap_key_bytes(set);
+        // The model counts doubles, which some processors keep.
         let isa = Isa::detect();
         if isa.packs_bootstrap_keys()
             && let Some(width) = parameters.packed_key_width(key_body_bits(&parameters))
@@ -46,12 +45,7 @@ fn keys_in_memory_have_the_predicted_size() {
             let bytes = set.glwe_dimension.0 * width.mask_bytes() + width.body_bytes();
             bootstrap = bootstrap / 8 / outputs * bytes + units * size_of::<f64>();
         }
-        if isa.multiplies_bytes() && parameters.packed_key_switch_variance() > 0.0 {
-            key_switch = key_switch / 4 * 3;
-        } else if makes_masks(isa) {
-            key_switch = SeededKeySwitchKey::row_count(&parameters) * size_of::<u32>();
-        }
-        assert_eq!(key.byte_counts(), [bootstrap, key_switch]);
+        assert_eq!(key.byte_counts(), [bootstrap, key_switch_key_bytes(set)]);
         key.bootstrap_batch(3);
     }
     check::<u64>(&GATES);

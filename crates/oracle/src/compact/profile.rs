@@ -151,7 +151,7 @@ mod tests {
         };
         assert_eq!(
             Profile::ALL.map(|profile| body_bits(profile, 12)),
-            [18, 32, 30]
+            [17, 32, 30]
         );
         // The columns of the bundled weather data.
         assert_eq!(

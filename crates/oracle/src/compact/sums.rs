@@ -55,9 +55,9 @@ mod tests {
             (3, 64, 2),
             (4, 64, 2),
             (5, 64, 3),
-            (6, 35, 3),
-            (7, 35, 4),
-            (8, 21, 6),
+            (6, 39, 3),
+            (7, 39, 4),
+            (8, 22, 6),
         ];
         assert_eq!(found, expected);
         let noise = NoiseBudget::new(&PbsParameters::from(&parameters)).pbs;

@@ -17,7 +17,6 @@ pub(super) fn model() -> CostModel {
             last_level_bytes: 300 << 20,
             outputs_at_once: 4,
             turns_digits: true,
-            makes_masks: false,
         },
         residual: Residual {
             median: 0.0746,
@@ -31,10 +30,7 @@ pub(super) fn model() -> CostModel {
             coefficient: 1.32e-08,
             meeting: 4.35e-07,
             exchange: 2.22e-09,
-            switch_multiply: 6.16e-11,
-            switch_byte: [4.13e-11, 6.3e-11, 1.05e-10, 1.43e-10],
-            switch_again: 1.35e-11,
-            switch_digit: 2.01e-09,
+            switch_transform: 1.17,
         },
     }
 }

@@ -2,10 +2,9 @@
 
 use tfhe_sbc_core::fft::external_product::ProductShape;
 use tfhe_sbc_core::parameters::ParameterSet;
-use tfhe_sbc_core::simd::{KEY_SWITCH_TILE_CIPHERTEXTS, KEY_SWITCH_TILE_COLUMNS};
 
-use super::bytes::{bootstrap_key_bytes, key_switch_key_bytes, rows, switch_columns, switch_rows};
-use super::seconds::{Terms, by_working_set, dot};
+use super::bytes::{SwitchShape, bootstrap_key_bytes, rows};
+use super::seconds::{Terms, by_working_set};
 use super::{CostModel, SIZES, SMALLEST_SIZE_LOG2};
 
 /// The largest number of ciphertexts that a thread of the engine advances in one pass over the
@@ -24,30 +23,23 @@ impl CostModel {
     /// divided by the size of the batch.
     pub fn counts(&self, set: &ParameterSet, batch: usize, threads: usize) -> Terms {
         let (batch, threads) = (batch.max(1), threads.max(1));
-        let switch = match self.machine.makes_masks {
-            true => 0,
-            false => key_switch_key_bytes(set),
-        };
-        let keys = bootstrap_key_bytes(set) + switch;
-        let mut terms = self.switch_counts_among(set, batch, threads, keys);
-        self.add_rotation(&mut terms, set, batch, threads, keys);
+        let mut terms = self.switch_counts(set, batch, threads);
+        self.add_rotation(&mut terms, set, batch, threads);
         terms
     }
 
-    /// The amounts of every term per key switch of a batch, without bootstraps.
+    /// The amounts of every term per key switch of a batch, without bootstraps. Threads share the ciphertexts.
     pub fn switch_counts(&self, set: &ParameterSet, batch: usize, threads: usize) -> Terms {
-        let key = key_switch_key_bytes(set);
-        self.switch_counts_among(set, batch.max(1), threads.max(1), key)
+        let (batch, threads) = (batch.max(1), threads.max(1));
+        let own = batch.div_ceil(threads) as f64 / batch as f64;
+        let transforms = SwitchShape::of(set).transforms() as f64;
+        Terms {
+            switch_transform: own * transforms * self.transform(set),
+            ..Terms::default()
+        }
     }
 
-    fn add_rotation(
-        &self,
-        terms: &mut Terms,
-        set: &ParameterSet,
-        batch: usize,
-        threads: usize,
-        keys: usize,
-    ) {
+    fn add_rotation(&self, terms: &mut Terms, set: &ParameterSet, batch: usize, threads: usize) {
         let each = 1.0 / batch as f64;
         let size = set.polynomial_size as f64;
         let outputs = set.glwe_dimension.0 + 1;
@@ -82,7 +74,8 @@ impl CostModel {
         terms.coefficient += size * outputs as f64 * ciphertexts * each;
 
         let share = own_outputs as f64 / outputs as f64;
-        let key = share * bootstrap_key_bytes(set) as f64;
+        let whole_key = bootstrap_key_bytes(set);
+        let key = share * whole_key as f64;
         // What is used between two uses of a step's key: the key itself, a ciphertext's accumulator, digits and
         // sums. The part that does not fit the last cache makes each ciphertext read the key from memory again. Nearer caches make
         // no difference, because the key is requested ahead, and the other ciphertexts' accumulators none, because each is used once a step.
@@ -97,7 +90,7 @@ impl CostModel {
         let in_hand = in_hand * threads as f64;
         let misses = (in_hand / cache.max(1) as f64 - 1.0).clamp(0.0, 1.0);
         let reads = passes + misses * (ciphertexts - passes);
-        let bytes = by_working_set(key * reads * each, keys);
+        let bytes = by_working_set(key * reads * each, whole_key);
         for (to, bytes) in terms.key_byte.iter_mut().zip(bytes) {
             *to += bytes;
         }
@@ -117,52 +110,6 @@ impl CostModel {
             block * rows * (own + groups)
         } else {
             block * (rows + 1) * own
-        }
-    }
-
-    /// The amounts of a key switch that alternates with uses of `keys` bytes of keys. A pass over
-    /// a tile of the key serves some ciphertexts. The first pass reads from memory or multiplies,
-    /// whichever takes longer; the others find the rows in the second-level cache if a tile fits
-    /// it. Where masks are made again, that takes its time beside the multiplications, and all ciphertexts find the rows
-    /// in the first-level cache.
-    fn switch_counts_among(
-        &self,
-        set: &ParameterSet,
-        batch: usize,
-        threads: usize,
-        keys: usize,
-    ) -> Terms {
-        let each = 1.0 / batch as f64;
-        let rows = switch_rows(set);
-        // Threads share the tiles.
-        let tiles = switch_columns(set) / KEY_SWITCH_TILE_COLUMNS;
-        let own_columns = tiles.div_ceil(threads) * KEY_SWITCH_TILE_COLUMNS;
-        let scalars = (rows * own_columns) as f64;
-        let first = batch.min(KEY_SWITCH_TILE_CIPHERTEXTS);
-        let bytes = by_working_set(4.0 * scalars, keys);
-        if self.machine.makes_masks {
-            return Terms {
-                switch_multiply: scalars,
-                switch_byte: bytes.map(|bytes| bytes * each),
-                switch_digit: (rows * batch.div_ceil(threads)) as f64 * each,
-                ..Terms::default()
-            };
-        }
-        let reading = dot(&bytes, &self.seconds.switch_byte);
-        let multiplying = scalars * first as f64 * self.seconds.switch_multiply;
-        let (multiplied, read) = match reading > multiplying {
-            true => (batch - first, each),
-            false => (batch, 0.0),
-        };
-        let again = (batch.div_ceil(KEY_SWITCH_TILE_CIPHERTEXTS) - 1) as f64;
-        let tile_bytes = (rows * KEY_SWITCH_TILE_COLUMNS * 4) as f64;
-        let misses = (tile_bytes / self.machine.level_2_bytes.max(1) as f64 - 1.0).clamp(0.0, 1.0);
-        Terms {
-            switch_multiply: scalars * multiplied as f64 * each,
-            switch_byte: bytes.map(|bytes| bytes * read),
-            switch_again: 4.0 * scalars * again * misses * each,
-            switch_digit: (rows * batch.div_ceil(threads)) as f64 * each,
-            ..Terms::default()
         }
     }
 

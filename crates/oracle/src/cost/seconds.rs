@@ -22,7 +22,7 @@ pub struct Terms {
     pub multiply_add: f64,
     /// Factors `X^a - 1` and digits read again, by half a point.
     pub factor: f64,
-    /// The bytes of the bootstrapping key, by the working set of both keys.
+    /// The bytes of the bootstrapping key, by their number.
     pub key_byte: ByWorkingSet,
     /// Coefficients of accumulators, made and extracted.
     pub coefficient: f64,
@@ -30,25 +30,17 @@ pub struct Terms {
     pub meeting: f64,
     /// Coefficients of digits that such a thread reads from the others.
     pub exchange: f64,
-    /// Multiply-adds of a digit and a scalar of the key-switching key.
-    pub switch_multiply: f64,
-    /// The bytes of the key-switching key whose reading takes longer than the multiplications.
-    pub switch_byte: ByWorkingSet,
-    /// The bytes of the key-switching key that further ciphertexts read again, past the
-    /// second-level cache.
-    pub switch_again: f64,
-    /// Digits of key switches.
-    pub switch_digit: f64,
+    /// Transforms of key switches, likewise, with the products between them.
+    pub switch_transform: f64,
 }
 
 /// The number of scalars in [`Terms`].
-pub const TERMS: usize = 17;
+pub const TERMS: usize = 11;
 
 impl Terms {
     /// All scalars, in the order of the fields.
     pub fn to_array(&self) -> [f64; TERMS] {
         let [a, b, c, d] = self.key_byte;
-        let [e, f, g, h] = self.switch_byte;
         [
             self.transform,
             self.multiply_add,
@@ -60,13 +52,7 @@ impl Terms {
             self.coefficient,
             self.meeting,
             self.exchange,
-            self.switch_multiply,
-            e,
-            f,
-            g,
-            h,
-            self.switch_again,
-            self.switch_digit,
+            self.switch_transform,
         ]
     }
 
@@ -83,13 +69,7 @@ impl Terms {
             coefficient,
             meeting,
             exchange,
-            switch_multiply,
-            e,
-            f,
-            g,
-            h,
-            switch_again,
-            switch_digit,
+            switch_transform,
         ] = terms;
         Self {
             transform,
@@ -99,10 +79,7 @@ impl Terms {
             coefficient,
             meeting,
             exchange,
-            switch_multiply,
-            switch_byte: [e, f, g, h],
-            switch_again,
-            switch_digit,
+            switch_transform,
         }
     }
 }

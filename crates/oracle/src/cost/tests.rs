@@ -82,30 +82,34 @@ fn shipped_sets_keep_their_order() {
 
 #[test]
 fn terms_are_counted_as_by_hand() {
-    // 191 steps of 5 bits, 2 rows and 2 outputs, N = 2048; 16 tiles of 64 columns but 15.
+    // 174 steps of 5 bits, 2 rows and 2 outputs, N = 2048.
     let model = CostModel::built_in();
     let terms = model.counts(&MESSAGE_2_CARRY_2, 1, 1);
     let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
-    close(terms.transform, 191.0 * 4.0 * model.transforms[3]);
+    close(terms.transform, 174.0 * 4.0 * model.transforms[3]);
     // The keys of 5 bits, and their sum, for 2 rows and 2 outputs.
-    close(terms.multiply_add, 191.0 * 2048.0 * 6.0 * 2.0 * 2.0);
-    close(terms.factor, 191.0 * 5.0 * 2048.0);
-    close(terms.key_byte.iter().sum(), 955.0 * 4.0 * 2048.0 * 8.0);
-    close(terms.switch_byte.iter().sum(), 2048.0 * 3.0 * 960.0 * 4.0);
-    assert_eq!(
-        (terms.meeting, terms.exchange, terms.switch_multiply),
-        (0.0, 0.0, 0.0)
-    );
+    close(terms.multiply_add, 174.0 * 2048.0 * 6.0 * 2.0 * 2.0);
+    close(terms.factor, 174.0 * 5.0 * 2048.0);
+    close(terms.key_byte.iter().sum(), 870.0 * 4.0 * 2048.0 * 8.0);
+    // 8 digits, and the sums of mask and body.
+    close(terms.switch_transform, 10.0 * model.transforms[3]);
+    assert_eq!((terms.meeting, terms.exchange), (0.0, 0.0));
     // Two threads: a component each, and the other's digit.
     let terms = model.counts(&MESSAGE_2_CARRY_2, 1, 2);
-    close(terms.transform, 191.0 * 2.0 * model.transforms[3]);
-    close(terms.exchange, 191.0 * 2048.0);
-    close(terms.meeting, 191.0);
-    close(terms.key_byte.iter().sum(), 955.0 * 2.0 * 2048.0 * 8.0);
-    // Eight in lockstep read the key once; the first four of them wait for the other key.
+    close(terms.transform, 174.0 * 2.0 * model.transforms[3]);
+    close(terms.exchange, 174.0 * 2048.0);
+    close(terms.meeting, 174.0);
+    close(terms.key_byte.iter().sum(), 870.0 * 2.0 * 2048.0 * 8.0);
+    // Eight in lockstep read the key once.
     let terms = model.counts(&MESSAGE_2_CARRY_2, 8, 1);
-    close(terms.key_byte.iter().sum(), 955.0 * 4.0 * 2048.0);
-    close(terms.switch_multiply, 2048.0 * 3.0 * 960.0 / 2.0);
+    close(terms.key_byte.iter().sum(), 870.0 * 4.0 * 2048.0);
+    close(terms.switch_transform, 10.0 * model.transforms[3]);
+    // Three on two threads are two and one.
+    let terms = model.counts(&MESSAGE_2_CARRY_2, 3, 2);
+    close(
+        terms.switch_transform,
+        2.0 / 3.0 * 10.0 * model.transforms[3],
+    );
 }
 
 #[test]
@@ -115,7 +119,7 @@ fn factors_are_multiplied_as_the_machine_does_it() {
     set.pbs = Decomposition::new(10, 2);
     let mut model = CostModel::built_in();
     let products = |model: &CostModel| {
-        let points = 191.0 * 2048.0;
+        let points = 174.0 * 2048.0;
         model.counts(&set, 1, 1).multiply_add / points
     };
     // Each of 3 digits with 5 factors, and with the keys of 5 bits for 2 outputs.
@@ -126,16 +130,17 @@ fn factors_are_multiplied_as_the_machine_does_it() {
 }
 
 #[test]
-fn masks_that_are_made_again_take_their_time_beside_the_products() {
-    let mut model = CostModel::built_in();
-    model.machine.makes_masks = true;
-    let scalars = 2048.0 * 3.0 * 960.0;
-    for batch in [1, 2, 8] {
-        let terms = model.switch_counts(&MESSAGE_2_CARRY_2, batch, 1);
-        let bytes: f64 = terms.switch_byte.iter().sum();
-        assert_eq!(bytes, 4.0 * scalars / batch as f64);
-        assert_eq!((terms.switch_multiply, terms.switch_again), (scalars, 0.0));
-    }
+fn key_switches_of_several_polynomials_are_counted() {
+    let mut set = MESSAGE_2_CARRY_2;
+    set.glwe_dimension = GlweDimension(4);
+    set.polynomial_size = 512;
+    set.key_switch = Decomposition::new(5, 3);
+    // 4 polynomials of 3 digits; 870 coefficients in 2 polynomials, and the body.
+    let doubles = |set: &ParameterSet| key_switch_key_bytes(set) / 8 / 512;
+    assert_eq!(doubles(&set), 4 * 3 * 3);
+    // A step has room for 64 digits, so that there are two of 3 polynomials.
+    set.key_switch = Decomposition::new(1, 20);
+    assert_eq!(doubles(&set), 2 * 3 * 20 * 3);
 }
 
 #[test]
@@ -172,7 +177,7 @@ fn unsound_prices_are_told() {
     let spoilt: [fn(&mut CostModel); 5] = [
         |model| model.transforms[3] = f64::NAN,
         |model| model.transforms[0] = 0.0,
-        |model| model.seconds.switch_byte[1] = -1e-12,
+        |model| model.seconds.switch_transform = -1e-12,
         |model| model.crowding = 0.5,
         |model| model.machine.threads = 0,
     ];

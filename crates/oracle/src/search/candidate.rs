@@ -375,7 +375,6 @@ fn scheme(
             Secrets::Binary | Secrets::Blocks | Secrets::Ternary => 0,
         },
         lwe_variance: key.variance,
-        key_switch_rounding: Variance::ZERO,
         glwe_secret: glwe_secret(request),
         glwe_dimension: chain.glwe.glwe_dimension,
         polynomial_size: chain.glwe.polynomial_size,

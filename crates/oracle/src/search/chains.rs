@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use tfhe_sbc_core::dimensions::{GlweDimension, LweDimension, PolynomialSize};
-use tfhe_sbc_core::parameters::{Decomposition, PackedWidth, packed_key_switch_variance};
+use tfhe_sbc_core::dimensions::{GlweDimension, PolynomialSize};
+use tfhe_sbc_core::parameters::{Decomposition, PackedWidth};
 
 use crate::blind_rotation::{
     BlindRotation, FftErrorModel, GgswGadgets, GgswNoise, KeyRounding, blind_rotation_fft_variance,
@@ -150,16 +150,6 @@ pub(super) fn best_switch(
     };
     let input = (glwe.glwe_dimension * glwe.polynomial_size).checked_sub(shared)?;
     let torus_bits = small_torus_bits(request);
-    let rounding = match (request.engine, request.torus_bits) {
-        (Engine::TfheSbc, 64) => {
-            let KeyBlocks {
-                dimension,
-                block_size,
-            } = key.blocks;
-            packed_key_switch_variance(LweDimension(dimension), block_size, key.variance.0)
-        }
-        _ => 0.0,
-    };
     (1..=(torus_bits / levels as u32).min(16))
         .map(|base_log| {
             let decomposition = Decomposition::new(base_log, levels);
@@ -169,7 +159,7 @@ pub(super) fn best_switch(
                 shared,
                 input_torus_log2: request.torus_bits,
                 output_torus_log2: torus_bits,
-                key_variance: key.variance + Variance(rounding),
+                key_variance: key.variance,
                 gadget: decomposition.into(),
             });
             (decomposition, variance.0)

@@ -83,16 +83,16 @@ fn known_answers() {
     let near = |found: f64, expected: f64| {
         assert!((found / expected - 1.0).abs() < 2e-3, "{found} {expected}");
     };
-    // 256 slots of 955 · 2 rows of noise 9.536e-8, rounded to 24 bits, times (64² + 2)/12.
+    // 256 slots of 870 · 2 rows of noise 9.536e-8, rounded to 24 bits, times (64² + 2)/12.
     let row = 9.536e-8f64.powi(2) + 2f64.powi(-48) / 12.0;
-    near(noise.key.0, 256.0 * 1910.0 * row * 4098.0 / 12.0);
-    // 955/6 ones of a key in blocks of five, 2^-24 / 12 each.
-    near(noise.decomposition.0, (955.0 / 6.0) * 2f64.powi(-24) / 12.0);
+    near(noise.key.0, 256.0 * 1740.0 * row * 4098.0 / 12.0);
+    // 870/6 ones of a key in blocks of five, 2^-24 / 12 each.
+    near(noise.decomposition.0, 145.0 * 2f64.powi(-24) / 12.0);
     // 1024 coefficients of variance 1/4, 10 bits.
     near(noise.mask.0, 256.0 * 2f64.powi(-20) / 12.0);
-    // 64 times the key switch's 2048 · 3 rows of noise 1.031e-6, times (32² + 2)/12, and its cut-off part
-    // 1024 · 2^-30 / 12; bootstrap outputs at level 5 add a quarter.
-    let switch = 6144.0 * 1.031e-6f64.powi(2) * 1026.0 / 12.0 + 1024.0 * 2f64.powi(-30) / 12.0;
+    // 64 times the key switch's 2048 · 8 rows of noise 4.816e-6, times (4² + 2)/12, and its cut-off part
+    // 1024 · 2^-32 / 12; bootstrap outputs at level 5 add a quarter.
+    let switch = 16384.0 * 4.816e-6f64.powi(2) * 18.0 / 12.0 + 1024.0 * 2f64.powi(-32) / 12.0;
     assert!((1.0..1.3).contains(&(noise.input.0 / (64.0 * switch))));
     assert_eq!(noise.rounding, 2f64.powi(-6));
 
@@ -101,7 +101,7 @@ fn known_answers() {
     assert_eq!([1, 10, 77, 256].map(bytes), [1281, 1287, 1329, 1440]);
     // Two flags a slot: the rows of a year.
     assert_eq!(bytes(8_760 / 2), 18 * 1280 + 17 * 160 + 18);
-    assert_eq!(key_bytes(&parameters, &packing), 1_466_880);
+    assert_eq!(key_bytes(&parameters, &packing), 1_336_320);
 }
 
 /// A first choice of this project left out that every slot has the noise of all. It failed.
@@ -154,8 +154,8 @@ fn an_answer_fails_as_often_as_its_slots_together() {
     let slot = slot_log2_p_fail(&parameters, &packing);
     let year = answer_log2_p_fail(&parameters, &packing, 4096);
     assert!((year - slot - 12.0).abs() < 1e-9);
-    // As often as its bootstraps.
-    assert!(year < parameters.log2_p_fail() + 14.0);
+    // No more often than four times as many bootstraps that just reach the target.
+    assert!(year < -128.0 + 14.0);
 }
 
 #[test]

@@ -156,7 +156,6 @@ fn published_sets_fail_as_often_as_others_computed() {
             shared_coefficients: 0,
             glwe_secret: GlweSecret::Binary,
             lwe_variance: Variance::from_standard_deviation(sigma),
-            key_switch_rounding: Variance::ZERO,
             glwe_dimension: 1,
             polynomial_size: 2048,
             glwe_variance: Variance::from_standard_deviation(2.84527e-15),

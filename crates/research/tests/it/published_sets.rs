@@ -83,7 +83,6 @@ impl BooleanSet {
             shared_coefficients: 0,
             glwe_secret: GlweSecret::Binary,
             lwe_variance: Variance::from_standard_deviation(self.lwe.1),
-            key_switch_rounding: Variance::ZERO,
             glwe_dimension: self.glwe.0,
             polynomial_size: self.glwe.1,
             glwe_variance: Variance::from_standard_deviation(self.glwe.2),

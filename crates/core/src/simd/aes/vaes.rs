@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{AesNi, Block, FourBlocks, RowPart, aes_ni, counter_mode_row_by_row};
+use super::{AesNi, Block, FourBlocks, aes_ni};
 
 /// Proof that the processor has VAES, AVX-512 F and BW, and AES-NI: a value exists only
 /// after detection.
@@ -35,11 +35,6 @@ impl Vaes {
         // SAFETY: `self` proves the features.
         unsafe { counter_mode(key, counter, out) };
     }
-
-    pub(super) fn counter_mode_of_rows(self, key: &Block, counter: u128, rows: &mut [RowPart]) {
-        // SAFETY: `self` proves the features.
-        unsafe { counter_mode_of_rows(key, counter, rows) };
-    }
 }
 
 /// Returns the round keys of `key`, each four times.
@@ -51,71 +46,6 @@ fn round_keys(key: &Block) -> [__m512i; 11] {
         *wide = _mm512_broadcast_i32x4(key);
     }
     wide
-}
-
-/// The number of registers of a part of a row.
-const OF_ROW: usize = size_of::<RowPart>() / size_of::<FourBlocks>();
-/// The number of rows in flight.
-const ROWS: usize = IN_FLIGHT / OF_ROW;
-
-#[target_feature(enable = "vaes,avx512f,avx512bw")]
-fn counter_mode_of_rows(key: &Block, counter: u128, out: &mut [RowPart]) {
-    let low = counter as u64;
-    if low.checked_add(4 * OF_ROW as u64).is_none() {
-        return counter_mode_row_by_row(counter, out, |counter, row| {
-            counter_mode(key, counter, row);
-        });
-    }
-    let round_keys = &round_keys(key);
-    // The low halves of the counters, and the key that is added first, are the same in all rows.
-    let mut starts = [round_keys[0]; OF_ROW];
-    for (start, first) in starts.iter_mut().zip((low..).step_by(4)) {
-        let of = |block: u64| (first + block).swap_bytes() as i64;
-        let halves = _mm512_setr_epi64(0, of(0), 0, of(1), 0, of(2), 0, of(3));
-        *start = _mm512_xor_si512(*start, halves);
-    }
-    let mut high = (counter >> 64) as u64;
-    let mut groups = out.chunks_exact_mut(ROWS);
-    for group in &mut groups {
-        encrypt_rows::<ROWS>(round_keys, &starts, high, group);
-        high = high.wrapping_add(ROWS as u64);
-    }
-    for row in groups.into_remainder().chunks_mut(1) {
-        encrypt_rows::<1>(round_keys, &starts, high, row);
-        high = high.wrapping_add(1);
-    }
-}
-
-/// Encrypts the counters of `R` rows, of which `high` is the first high half, into `out`, which has `R` elements. `starts` has the low
-/// halves, to which the first round key is added.
-#[inline]
-#[target_feature(enable = "vaes,avx512f,avx512bw")]
-fn encrypt_rows<const R: usize>(
-    [_, rounds @ .., last]: &[__m512i; 11],
-    starts: &[__m512i; OF_ROW],
-    high: u64,
-    out: &mut [RowPart],
-) {
-    let mut states = [*starts; R];
-    for (states, row) in states.iter_mut().zip(0..) {
-        let high = high.wrapping_add(row).swap_bytes();
-        let high = _mm512_maskz_set1_epi64(0x55, high as i64);
-        for state in states {
-            *state = _mm512_xor_si512(*state, high);
-        }
-    }
-    for key in rounds {
-        for state in states.as_flattened_mut() {
-            *state = _mm512_aesenc_epi128(*state, *key);
-        }
-    }
-    for (row, states) in out.iter_mut().zip(states) {
-        for (four, state) in row.iter_mut().zip(states) {
-            let state = _mm512_aesenclast_epi128(state, *last);
-            // SAFETY: the reference is good for writing 64 bytes.
-            unsafe { _mm512_storeu_si512(four.as_mut_ptr().cast(), state) };
-        }
-    }
 }
 
 #[target_feature(enable = "vaes,avx512f,avx512bw")]
