@@ -29,14 +29,14 @@ pub use published::{NIST_SUBMISSION_2_2, PUBLISHED, published_like};
 /// one in a thousand has must also stay below 2^-128. The squares of a key's errors, which vary by 2% about their mean, are
 /// not accounted for.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-137.2, on uploads with 2^-133.3, on
-/// public-key uploads with 2^-130.3.
+/// A bootstrap on bootstrap outputs fails with 2^-149.2, on uploads with 2^-144.7, on
+/// public-key uploads with 2^-141.1.
 pub const MESSAGE_2_CARRY_2: ParameterSet = found::MESSAGE_2_CARRY_2;
 
 /// Radix blocks of 1 message and 1 carry bit.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-143.0, on uploads with 2^-134.4, on
-/// public-key uploads with 2^-133.3.
+/// A bootstrap on bootstrap outputs fails with 2^-145.4, on uploads with 2^-136.6, on
+/// public-key uploads with 2^-132.1.
 pub const MESSAGE_1_CARRY_1: ParameterSet = found::MESSAGE_1_CARRY_1;
 
 /// Radix blocks of 3 message and 3 carry bits.
@@ -44,8 +44,8 @@ pub const MESSAGE_1_CARRY_1: ParameterSet = found::MESSAGE_1_CARRY_1;
 /// At N = 4096 the modulus switch alone leaves too little room for other noise. The noise of the
 /// GLWE key is the least that is used over 2^64, four steps.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-154.7, on uploads with 2^-146.0, on
-/// public-key uploads with 2^-132.9.
+/// A bootstrap on bootstrap outputs fails with 2^-145.0, on uploads with 2^-154.7, on
+/// public-key uploads with 2^-141.7.
 pub const MESSAGE_3_CARRY_3: ParameterSet = found::MESSAGE_3_CARRY_3;
 
 /// [`MESSAGE_2_CARRY_2`] at a failure probability of 2^-40. It is faster, and must not be used where
@@ -62,8 +62,8 @@ pub const MESSAGE_1_CARRY_1_P_FAIL_2M40: ParameterSet = found::MESSAGE_1_CARRY_1
 /// independent bootstrap outputs: where both are the same ciphertext, 8 times their variance.
 /// XOR doubles both the weights and the distance.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-241.8, on uploads with 2^-185.4, on
-/// public-key uploads with 2^-133.4.
+/// A bootstrap on bootstrap outputs fails with 2^-249.3, on uploads with 2^-188.2, on
+/// public-key uploads with 2^-134.8.
 pub const GATES: ParameterSet = found::GATES;
 
 /// Booleans in polynomials of 1024 coefficients: one mask polynomial, and exactly 1024 bits
@@ -72,16 +72,16 @@ pub const GATES: ParameterSet = found::GATES;
 /// The shape of the uploads is that of the TFHE-SBC paper (table 3). Their noise is 2^-23.3
 /// of the torus instead of its 2^-25, which gives a binary key 122 bits.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-136.5, on uploads with 2^-175.6, on
-/// public-key uploads with 2^-140.9.
+/// A bootstrap on bootstrap outputs fails with 2^-133.7, on uploads with 2^-161.4, on
+/// public-key uploads with 2^-131.8.
 pub const BOOLEAN_1024: ParameterSet = found::BOOLEAN_1024;
 
 /// [`BOOLEAN_1024`] with TUniform noise, for devices to which a few bits for each coefficient and no
 /// arithmetic on them are worth more. The bound is the smallest whose variance is at
 /// least what 128 bits of security need.
 ///
-/// A bootstrap on bootstrap outputs fails with 2^-137.5, on uploads with 2^-223.5, on
-/// public-key uploads with 2^-131.8.
+/// A bootstrap on bootstrap outputs fails with 2^-147.8, on uploads with 2^-222.0, on
+/// public-key uploads with 2^-131.3.
 pub const BOOLEAN_1024_TUNIFORM: ParameterSet = found::BOOLEAN_1024_TUNIFORM;
 
 /// The uploads that the TFHE-SBC paper measures: N = 1024, σ = 2^-25. **Below 128 bits** with

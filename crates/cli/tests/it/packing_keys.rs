@@ -29,15 +29,15 @@ fn a_server_key_has_a_packing_key_unless_it_is_left_out() {
     assert_eq!((with.len(), without.len()), (2, 1));
     assert_eq!(with[0]["bytes"], without[0]["bytes"]);
     assert_eq!(with[1]["kind"], "packing key");
-    // 830 · 2 rows of 256 coefficients of 24 bits, and what says what they are.
-    assert_eq!(with[1]["bytes"], 1_274_880 + 284);
+    // 760 · 2 rows of 256 coefficients of 24 bits, and what says what they are.
+    assert_eq!(with[1]["bytes"], 1_167_360 + 284);
     for print in ["key_fingerprint", "parameter_fingerprint"] {
         assert_eq!(with[1][print], with[0][print]);
     }
     let text = tfhe_sbc(directory, &["inspect", "with/server.tsbc"]).succeeded();
     for words in [
         "slots of a ciphertext    256",
-        "failure of a slot        2^-131.6",
+        "failure of a slot        2^-128.9",
     ] {
         assert!(text.text().contains(words), "{}", text.text());
     }
@@ -62,7 +62,7 @@ fn the_default_packing_key_is_small() {
     let desk = shared().desk();
     let messages = tfhe_sbc(desk.path(), &["inspect", "keys/server.tsbc", "--json"]).succeeded();
     let bytes = messages.json()[1]["bytes"].as_u64().unwrap();
-    assert_eq!(bytes, 1_466_880 + 284);
+    assert_eq!(bytes, 1_336_320 + 284);
     let gates = tfhe_sbc(
         desk.path(),
         &["inspect", "gates-keys/server.tsbc", "--json"],

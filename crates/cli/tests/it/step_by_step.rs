@@ -300,7 +300,7 @@ fn inspect_says_what_every_file_is_and_shows_no_secret() {
         let key = &fingerprint(file)[0];
         assert_eq!(key["kind"], kind);
         assert_eq!(detail(key, "parameter set"), "message_2_carry_2");
-        assert_eq!(detail(key, "LWE dimension"), 955);
+        assert_eq!(detail(key, "LWE dimension"), 870);
         for print in ["key_fingerprint", "parameter_fingerprint"] {
             assert_eq!(key[print], secret[print]);
         }
