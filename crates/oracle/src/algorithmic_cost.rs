@@ -17,7 +17,7 @@ pub struct AlgorithmicCost {
     pub key_switch: f64,
     /// The bytes of the bootstrapping key: n R (k+1) N coefficients of the big torus.
     pub bootstrap_key_bytes: f64,
-    /// The bytes of the key-switching key: n_in t (n+1) coefficients of the small torus.
+    /// The bytes of the key-switching key, in coefficients of the small torus.
     pub key_switch_key_bytes: f64,
 }
 
@@ -29,7 +29,9 @@ impl AlgorithmicCost {
     /// - by blocks of ℓ bits, n/ℓ (R + k+1) F + n (R + 1) (k+1) N: transforms once a block, and each
     ///   bit's products turned (ePrint 2023/958). Concrete has no model of it; this is
     ///   the same counting;
-    /// - a key switch from n_in with t levels, n_in t + n_in t (n+1) + (n_in t - 1) (n+1) + 1.
+    /// - a key switch from n_in with t levels, n_in t + n_in t (n+1) + (n_in t - 1) (n+1) + 1;
+    /// - with blocks, whose engine switches to a partial key of o - 1 = ⌈n/N⌉ polynomials (ePrint 2023/979),
+    ///   (k t + o) F + k t o N, and k t o N coefficients of a key.
     pub fn new(parameters: &PbsParameters) -> Self {
         let key = parameters.small_key;
         let n = key.dimension as f64;
@@ -37,7 +39,8 @@ impl AlgorithmicCost {
         let size = parameters.polynomial_size as f64;
         let gadgets = parameters.pbs;
         let rows = k * gadgets.mask.level as f64 + gadgets.body.level as f64;
-        let transforms = (rows + k + 1.0) * (size * size.log2() + size);
+        let transform = size * size.log2() + size;
+        let transforms = (rows + k + 1.0) * transform;
         let products = rows * (k + 1.0) * size;
         let blind_rotation = match parameters.blind_rotation {
             BlindRotation::ControlledRotations => n * (transforms + products),
@@ -48,13 +51,24 @@ impl AlgorithmicCost {
         };
         let switch = parameters.key_switch();
         let digits = (switch.input_dimension * switch.gadget.level) as f64;
-        let key_switch = digits + digits * (n + 1.0) + (digits - 1.0) * (n + 1.0) + 1.0;
+        let (key_switch, key_switch_key) = match parameters.blind_rotation {
+            BlindRotation::ControlledRotations => (
+                digits + digits * (n + 1.0) + (digits - 1.0) * (n + 1.0) + 1.0,
+                digits * (n + 1.0),
+            ),
+            BlindRotation::Blocks => {
+                let rows = digits / size;
+                let outputs = (n / size).ceil() + 1.0;
+                let products = rows * outputs * size;
+                ((rows + outputs) * transform + products, products)
+            }
+        };
         let bytes = |coefficients: f64, torus_log2: u32| coefficients * f64::from(torus_log2) / 8.0;
         Self {
             blind_rotation,
             key_switch,
             bootstrap_key_bytes: bytes(n * products, parameters.torus_log2),
-            key_switch_key_bytes: bytes(digits * (n + 1.0), parameters.small_torus_log2),
+            key_switch_key_bytes: bytes(key_switch_key, parameters.small_torus_log2),
         }
     }
 
@@ -150,7 +164,9 @@ mod tests {
             let expected = 600.0 * (transforms / f64::from(block_size) + products + turns);
             let found = cost(&of_blocks(block_size));
             assert!((found.blind_rotation / expected - 1.0).abs() < 1e-12);
-            assert_eq!(found.key_switch, cost(&controlled).key_switch);
+            // 2 polynomials of 5 levels; 600 coefficients take 2 polynomials, and the body one.
+            assert_eq!(found.key_switch, (10.0 + 3.0) * 5120.0 + 30.0 * 512.0);
+            assert_eq!(found.key_switch_key_bytes, 30.0 * 512.0 * 8.0);
         }
         // 5 levels of 1024 coefficients, each 601 multiply-adds and a digit.
         assert_eq!(

@@ -387,7 +387,7 @@ mod tests {
                 .map(|form| (form.headroom, form.body_bits, form.feedback))
         };
         assert_eq!(form("radix"), None);
-        assert_eq!(form("alarms"), Some((1, 18, false)));
+        assert_eq!(form("alarms"), Some((1, 17, false)));
         assert_eq!(form("means"), Some((14, 32, true)));
         assert_eq!(form("fleet"), Some((10, 30, false)));
         assert_eq!("mean".parse::<Use>(), Err(UnknownUse));

@@ -223,11 +223,11 @@ fn linear_questions_take_no_bootstrap_and_comparisons_few() {
         0
     );
     let hot = a.gt(0.0).unwrap();
-    // 9 bits in two's complement: the body is too short for a first chunk of 5.
-    assert_eq!(bootstraps(&hot), 3 * 8192);
+    // 9 bits in two's complement are a chunk of 5 and one of 4.
+    assert_eq!(bootstraps(&hot), 2 * 8192);
     // The same comparison is done once.
     let both = tfhe_sbc_columns::Mask::all_of(&[&hot, &a.gt(0.0).unwrap()]).unwrap();
-    assert!(bootstraps(&both) <= 4 * 8192);
+    assert!(bootstraps(&both) <= 3 * 8192);
 }
 
 #[test]
