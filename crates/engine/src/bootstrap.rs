@@ -7,7 +7,7 @@
 //! 2. blind rotation of the lookup table by the exponents ([`blind_rotate`](crate::blind_rotate));
 //! 3. sample extraction of a coefficient for each function of the table.
 //!
-//! The orders put the key switch, which takes `LWE_N` to `LWE_n` ([`key_switch`](crate::key_switch)),
+//! The orders put the key switch, which takes `LWE_N` to `LWE_n` (`key_switch`),
 //! before or after the lookup:
 //!
 //! | method | steps | from | to |

@@ -1,7 +1,7 @@
 //! The LWE key switch: from the big key to the small key, mod 2^32.
 //!
-//! New keys switch with products of [polynomials], whose key has three polynomials where the key of [rows] of
-//! former programs has 6,144 rows of 956 scalars (`message_2_carry_2`). Both make the same noise.
+//! New keys switch with products of [polynomials](Polynomials), former ones with [rows](KeyRows). For the same decomposition both make the same
+//! noise.
 
 mod polynomials;
 mod rows;

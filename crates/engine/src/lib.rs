@@ -2,7 +2,7 @@
 //! integers, all in batches.
 //!
 //! The path of a ciphertext: [`glwe_key_switch`] switches whole polynomials of readings from a
-//! device's own key to the big key; [`key_switch`] switches an LWE ciphertext from the big key to
+//! device's own key to the big key; `key_switch` switches an LWE ciphertext from the big key to
 //! the small one; [`modulus_switch`] rounds it to exponents of `X`; [`blind_rotate`] multiplies a
 //! [`lookup_table`] by that power of `X`, with a [`gadget_product`] for each block of key bits;
 //! and the extracted coefficients are the results, under the big key again ([`bootstrap`]).
@@ -29,7 +29,7 @@ pub mod gadget_product;
 pub mod gates;
 pub mod glwe_key_switch;
 pub mod integer;
-pub mod key_switch;
+mod key_switch;
 mod large_buffer;
 pub mod lookup_table;
 pub mod modulus_switch;
