@@ -111,7 +111,7 @@ def test_the_use_of_a_column_decides_its_form(key, tmp_path):
         return found
 
     means = ["compact", "12", "14", "32", "feedback"]
-    alarms = ["compact", "12", "1", "18", "nearest"]
+    alarms = ["compact", "12", "1", "17", "nearest"]
     assert forms(bits=12) == forms(bits=12, use="means") == [means, means]
     assert forms(bits=12, use=["alarms", "radix"]) == [alarms, ["radix"]]
     assert forms(bits=12, use={"value_1": "alarms"}) == [means, alarms]
