@@ -56,7 +56,6 @@ mod tests;
 
 pub(crate) use keystream::Scratch;
 
-#[cfg(feature = "aes")]
 #[cfg(feature = "blake2")]
 pub use blake2x::blake2b_256;
 pub use entropy::{EntropyError, EntropySource, NoSource};
