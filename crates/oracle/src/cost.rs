@@ -52,10 +52,6 @@ pub struct Machine {
     pub last_level_bytes: usize,
     /// The number of outputs whose sums the product of digits and key keeps in registers.
     pub outputs_at_once: usize,
-    /// Whether the kernels multiply the factors `X^a - 1` of key bits with the digits; otherwise they multiply them with the sums.
-    /// Steps that have bundles multiply them with the key on every machine.
-    #[serde(default)]
-    pub turns_digits: bool,
 }
 
 /// The relative errors of a model on the times that it was fitted to.

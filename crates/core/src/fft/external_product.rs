@@ -19,6 +19,7 @@ mod key_form;
 mod passes;
 mod product;
 mod step_key;
+mod tiles;
 mod turn;
 mod turned_digits;
 mod turned_product;
@@ -35,11 +36,11 @@ use self::product::Product;
 pub use self::step_key::{PackedKey, StepKey};
 use self::step_key::{pack_number, packed_key_len, unit_of};
 use self::turn::MAX_BLOCK_SIZE;
-use self::turned_product::{BUNDLED, TurnedProduct};
+use self::turned_product::{BUNDLED, TURNED_OUTPUTS, TurnedProduct};
 use super::trigonometry::root_of_unity;
 use super::{FftPlan, OwnedFftPlan};
 use crate::dimensions::PolynomialSize;
-use crate::parameters::PackedWidth;
+use crate::parameters::{MAX_GLWE_DIMENSION, PackedWidth};
 use crate::simd::{DigitPlace, Isa, Simd, TorusSlice, TorusSliceMut, dispatch, dispatch_transform};
 use crate::torus::{Torus, exp2_neg};
 
@@ -55,11 +56,14 @@ pub struct ProductShape {
     pub outputs: usize,
 }
 
+/// The most rows whose digits are multiplied by the factors of the key bits: one for each component of the largest GLWE ciphertexts.
+const MOST_TURNED_ROWS: usize = MAX_GLWE_DIMENSION + 1;
+
 impl ProductShape {
-    /// Returns whether there are at most as many digits as sums. If so, multiplying the digits by the factors of the key bits
-    /// takes no more multiplications than multiplying the sums.
-    fn few_rows(self) -> bool {
-        self.rows <= self.outputs
+    /// Returns whether there are at most as many digits as sums, as without levels. If so, multiplying the digits by the factors of the key bits
+    /// takes no more multiplications than multiplying the sums, and is what is done.
+    pub fn few_rows(self) -> bool {
+        self.rows <= self.outputs.min(MOST_TURNED_ROWS)
     }
 
     /// Returns whether the factors of the key bits are multiplied with the key. For `l` bits, `r` rows and `o` outputs this takes
@@ -126,12 +130,15 @@ impl ExternalProductPlan {
     /// The number of outputs whose sums [`multiply`](Self::multiply) keeps in registers. For each group
     /// of that size it computes the factors and reads the digits once.
     pub fn outputs_at_once(&self) -> usize {
-        dispatch!(self.fft.isa(), |simd| outputs_at_once_of(simd))
+        match self.shape.few_rows() {
+            true => TURNED_OUTPUTS,
+            false => dispatch!(self.fft.isa(), |simd| outputs_at_once_of(simd)),
+        }
     }
 
     /// The number of ciphertexts, 1 or 2, for which [`multiply`](Self::multiply) reads the key once.
     pub fn ciphertexts_at_once(&self) -> usize {
-        match self.reads_packed_keys() {
+        match self.shape.few_rows() {
             true => 2,
             false => 1,
         }
@@ -308,7 +315,7 @@ impl ExternalProductPlan {
         );
         let monomials = &self.monomials;
         let isa = self.fft.isa();
-        if exponents.is_some() && self.reads_packed_keys() {
+        if exponents.is_some() && shape.few_rows() {
             let job = TurnedProduct {
                 shape,
                 monomials,
@@ -326,18 +333,6 @@ impl ExternalProductPlan {
         let mut next_key = next_key;
         for ((sums, digits), of_it) in sums.into_iter().zip(digits).zip(exponents_or_none) {
             let next_key = core::mem::take(&mut next_key);
-            if exponents.is_some() && shape.bundles() {
-                let job = TurnedProduct {
-                    shape,
-                    monomials,
-                    digits: [digits],
-                    key: StepKey::Doubles(key),
-                    exponents: [of_it],
-                    next_key,
-                };
-                dispatch!(isa, |simd| job.multiply(simd, first_output, [sums]));
-                continue;
-            }
             let job = Product {
                 shape,
                 monomials,

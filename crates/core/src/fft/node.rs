@@ -81,14 +81,7 @@ pub(super) fn join<S: Simd>(
     let mut points = Points { simd, re, im };
     match points.re.len() {
         2 => points.join(0, 1, z0),
-        4 if !S::FUSED => points.join_four(z0, z1, z2),
-        4 => {
-            points.join(0, 1, z1);
-            points.join_by_i(2, 3, z1);
-
-            points.join(0, 2, z0);
-            points.join(1, 3, z0);
-        }
+        4 => points.join_four(z0, z1, z2),
         _ => {
             points.join(0, 1, z2);
             points.join_by_i(2, 3, z2);

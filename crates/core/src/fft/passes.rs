@@ -187,7 +187,7 @@ pub(super) fn broadcast<S: Simd, const R: usize>(simd: S, twiddles: &[f64]) -> T
 /// Returns the product of the twiddles of two levels, if a node of four points needs it.
 #[inline(always)]
 pub(super) fn complete<S: Simd, const R: usize>(simd: S, twiddles: &mut Twiddles<S>) {
-    if R == 4 && !S::FUSED {
+    if R == 4 {
         twiddles[2] = twiddles[0].times(simd, &twiddles[1]);
     }
 }

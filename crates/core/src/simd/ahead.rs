@@ -41,6 +41,9 @@ impl<'a> Lines<'a> {
 impl Ahead for Lines<'_> {
     #[inline(always)]
     fn after<S: Simd>(&mut self, simd: S, vectors: usize) {
+        if self.rest.is_empty() {
+            return;
+        }
         let bytes = (LINE * self.lines_a_vector * vectors).min(self.rest.len());
         let (now, rest) = self.rest.split_at(bytes);
         for line in now.as_chunks::<LINE>().0 {

@@ -4,6 +4,7 @@ use core::arch::x86_64::*;
 
 use super::box_muller::WORDS;
 use super::convert::ROUNDER;
+use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::TorusSlice;
 use super::unpack::EIGHT;
@@ -51,6 +52,9 @@ macro_rules! proved {
     }};
 }
 
+/// 2^52, from which on doubles are integers whose low bits are those of the double.
+const INTEGERS: f64 = 4_503_599_627_370_496.0;
+
 mod unpack;
 
 impl Avx2 {
@@ -72,7 +76,7 @@ impl Avx2 {
     /// doubles in `[2^52, 2^53)`, whose low bits are an integer.
     #[inline(always)]
     fn biased_to_f64(self, x: __m256i) -> __m256d {
-        const BIAS: f64 = 4_503_599_627_370_496.0 + 2_147_483_648.0;
+        const BIAS: f64 = INTEGERS + 2_147_483_648.0;
         proved!({
             let biased = _mm256_xor_si256(x, _mm256_set1_epi64x(BIAS.to_bits() as i64));
             _mm256_sub_pd(_mm256_castsi256_pd(biased), _mm256_set1_pd(BIAS))
@@ -132,7 +136,7 @@ impl Simd for Avx2 {
     const MAX_RADIX_LOG: u32 = 2;
     const KEY_SWITCH_VECTORS: usize = 2;
     const PRODUCT_OUTPUTS: usize = 2;
-    const TURNS_DIGITS: bool = false;
+    const HOLDS_PAIRS: bool = false;
 
     type F64 = __m256d;
     type Chunk = [f64; 4];
@@ -253,6 +257,23 @@ impl Simd for Avx2 {
             let x = _mm256_loadu_si256(input.as_ptr().cast());
             let x = _mm256_add_epi64(x, _mm256_set1_epi64x(1 << 31));
             self.biased_to_f64(_mm256_srli_epi64::<32>(x))
+        })
+    }
+    #[inline(always)]
+    fn load_digit_u64(self, input: &[u64], place: DigitPlace) -> Self::F64 {
+        let input: &[u64; 4] = input.try_into().expect("4 elements");
+        // The digit as an unsigned number, and half its range.
+        let half = 1u64 << (63 - place.down);
+        let bias = INTEGERS + half as f64;
+        proved!({
+            let x = _mm256_loadu_si256(input.as_ptr().cast());
+            let x = _mm256_add_epi64(x, _mm256_set1_epi64x(place.offset as i64));
+            let x = _mm256_sll_epi64(x, _mm_cvtsi64_si128(place.up.into()));
+            let x = _mm256_srl_epi64(x, _mm_cvtsi64_si128(place.down.into()));
+            // With its top bit flipped, it is the digit plus half its range.
+            let biased =
+                _mm256_xor_si256(x, _mm256_set1_epi64x((INTEGERS.to_bits() ^ half) as i64));
+            _mm256_sub_pd(_mm256_castsi256_pd(biased), _mm256_set1_pd(bias))
         })
     }
     #[inline(always)]

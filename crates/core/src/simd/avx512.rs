@@ -194,7 +194,7 @@ impl<const ADDERS: bool> Simd for Avx512<ADDERS> {
     const MAX_RADIX_LOG: u32 = 3;
     const KEY_SWITCH_VECTORS: usize = 4;
     const PRODUCT_OUTPUTS: usize = 4;
-    const TURNS_DIGITS: bool = true;
+    const HOLDS_PAIRS: bool = true;
 
     type F64 = __m512d;
     type Chunk = [f64; 8];

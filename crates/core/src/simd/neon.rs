@@ -164,7 +164,7 @@ impl Simd for Neon {
     const MAX_RADIX_LOG: u32 = 2;
     const KEY_SWITCH_VECTORS: usize = 4;
     const PRODUCT_OUTPUTS: usize = 4;
-    const TURNS_DIGITS: bool = false;
+    const HOLDS_PAIRS: bool = false;
 
     type F64 = Pair;
     type Chunk = [f64; 4];

@@ -5,7 +5,7 @@ use super::{Isa, Simd, dispatch};
 impl Isa {
     /// Returns whether external products can read packed keys on this instruction set.
     pub fn reads_packed_keys(self) -> bool {
-        dispatch!(self, |simd| turns_digits_of(simd))
+        dispatch!(self, |simd| holds_pairs_of(simd))
     }
 
     /// Returns whether bootstrapping keys in memory are packed: where products [can read them](Self::reads_packed_keys), and additions
@@ -18,8 +18,8 @@ impl Isa {
 }
 
 #[inline(always)]
-fn turns_digits_of<S: Simd>(_simd: S) -> bool {
-    S::TURNS_DIGITS
+fn holds_pairs_of<S: Simd>(_simd: S) -> bool {
+    S::HOLDS_PAIRS
 }
 
 /// See [`Simd::load_packed_pair`].

@@ -16,7 +16,7 @@ impl Simd for Portable {
     const MAX_RADIX_LOG: u32 = 2;
     const KEY_SWITCH_VECTORS: usize = 2;
     const PRODUCT_OUTPUTS: usize = 2;
-    const TURNS_DIGITS: bool = false;
+    const HOLDS_PAIRS: bool = false;
 
     type F64 = [f64; LANES];
     type Chunk = [f64; LANES];

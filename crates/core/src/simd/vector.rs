@@ -29,11 +29,11 @@ pub(crate) trait Simd: Copy {
     /// The number of vectors of key-switch accumulators per ciphertext that, for 4 ciphertexts,
     /// stay in registers: 2 or 4.
     const KEY_SWITCH_VECTORS: usize;
-    /// The number of outputs of an external product whose sums stay in registers: 1 to 4.
+    /// The number of outputs of an external product whose sums stay in registers when they, and not the digits, are multiplied by the factors of the
+    /// key bits: 1 to 4.
     const PRODUCT_OUTPUTS: usize;
-    /// True if an external product multiplies its digits, and not its sums, by the factors of the key bits. This leaves room in
-    /// the registers for the sums of two ciphertexts. Packed keys are read where this is true only.
-    const TURNS_DIGITS: bool;
+    /// True if the sums of an external product of two ciphertexts stay in registers. Packed keys are read where this is true only.
+    const HOLDS_PAIRS: bool;
 
     /// A vector of doubles.
     type F64: Copy;

@@ -59,10 +59,12 @@ pub fn from_toml(text: &str) -> Result<CostModel, CostFileError> {
     }
 }
 
-/// Replaces the prices of the key switch of former programs, which read or made a large key, by that of transforms.
+/// Replaces the prices of the key switch of former programs, which read or made a large key, by that of transforms, and removes what they
+/// knew of kernels that other machines did not have.
 fn replace_former_fields(model: &mut toml::Table) {
     if let Some(machine) = model.get_mut("machine").and_then(|it| it.as_table_mut()) {
         machine.remove("makes_masks");
+        machine.remove("turns_digits");
     }
     let Some(seconds) = model.get_mut("seconds").and_then(|it| it.as_table_mut()) else {
         return;
@@ -136,21 +138,23 @@ mod tests {
     fn files_of_former_programs_are_read() {
         let now = to_toml(&CostModel::built_in()).unwrap();
         let known = |line: &&str| {
-            ["turns_digits", "last_level_bytes", "switch_transform"]
+            ["last_level_bytes", "switch_transform"]
                 .iter()
                 .all(|field| !line.starts_with(field))
         };
         let before: Vec<&str> = now.lines().filter(known).collect();
-        assert_eq!(before.len() + 3, now.lines().count());
+        assert_eq!(before.len() + 2, now.lines().count());
         let before = before.join("\n").replace(
             "[seconds]",
             "[seconds]\nswitch_multiply = 6.16e-11\nswitch_byte = [4e-11, 6e-11, 1e-10, 1e-10]\n\
              switch_again = 1.35e-11\nswitch_digit = 2e-9",
         );
-        let later = before.replace("[machine]", "[machine]\nmakes_masks = true");
+        let later = before.replace(
+            "[machine]",
+            "[machine]\nmakes_masks = true\nturns_digits = false",
+        );
         for text in [&before, &later] {
             let model = from_toml(text).unwrap();
-            assert!(!model.machine.turns_digits);
             assert_eq!(model.machine.last_level_bytes, 0);
             assert_eq!(model.seconds.switch_transform, model.seconds.transform);
         }

@@ -25,8 +25,6 @@ pub(super) fn machine(threads: usize) -> Machine {
         level_2_bytes: of_level(2).unwrap_or(1 << 20),
         last_level_bytes: caches.iter().map(|cache| cache.1).max().unwrap_or(0),
         outputs_at_once: plan(SMALLEST_SIZE_LOG2, isa).map_or(1, |plan| plan.outputs_at_once()),
-        // Packed keys are read by the products that turn digits.
-        turns_digits: isa.reads_packed_keys(),
     }
 }
 

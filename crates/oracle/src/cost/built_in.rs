@@ -16,7 +16,6 @@ pub(super) fn model() -> CostModel {
             level_2_bytes: 2 << 20,
             last_level_bytes: 300 << 20,
             outputs_at_once: 4,
-            turns_digits: true,
         },
         residual: Residual {
             median: 0.0746,

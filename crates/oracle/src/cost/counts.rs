@@ -69,7 +69,7 @@ impl CostModel {
             rows,
             outputs,
         };
-        terms.multiply_add += points * self.products(shape, own_outputs, groups) as f64;
+        terms.multiply_add += points * Self::products(shape, own_outputs, groups) as f64;
         terms.factor += points * block * groups as f64;
         terms.coefficient += size * outputs as f64 * ciphertexts * each;
 
@@ -102,11 +102,11 @@ impl CostModel {
 
     /// The products of complex numbers at a point of a step, for `own` outputs in `groups` groups: of digits and key, and of the factors
     /// of the key bits with what the engine multiplies them with.
-    fn products(&self, shape: ProductShape, own: usize, groups: usize) -> usize {
+    fn products(shape: ProductShape, own: usize, groups: usize) -> usize {
         let (block, rows) = (shape.block_size, shape.rows);
         if shape.bundles() {
             (block + 1) * rows * own
-        } else if self.machine.turns_digits {
+        } else if shape.few_rows() {
             block * rows * (own + groups)
         } else {
             block * (rows + 1) * own

@@ -113,20 +113,20 @@ fn terms_are_counted_as_by_hand() {
 }
 
 #[test]
-fn factors_are_multiplied_as_the_machine_does_it() {
-    // 3 rows and 2 outputs, which have no bundles.
+fn factors_are_multiplied_as_the_engine_does_it() {
+    let model = CostModel::built_in();
+    let products = |set: &ParameterSet| {
+        let points = 174.0 * set.polynomial_size as f64;
+        model.counts(set, 1, 1).multiply_add / points
+    };
+    // 3 rows and 2 outputs: the sum of each of 5 bits for 2 outputs, of 3 digits, and times its factor.
     let mut set = MESSAGE_2_CARRY_2;
     set.pbs = Decomposition::new(10, 2);
-    let mut model = CostModel::built_in();
-    let products = |model: &CostModel| {
-        let points = 174.0 * 2048.0;
-        model.counts(&set, 1, 1).multiply_add / points
-    };
-    // Each of 3 digits with 5 factors, and with the keys of 5 bits for 2 outputs.
-    assert_eq!(products(&model), 5.0 * 3.0 * 3.0);
-    // The sum of each of 5 bits for 2 outputs, of 3 digits, and times its factor.
-    model.machine.turns_digits = false;
-    assert_eq!(products(&model), 5.0 * 2.0 * 4.0);
+    assert_eq!(products(&set), 5.0 * 2.0 * 4.0);
+    // 3 rows and 3 outputs: each of 3 digits with 5 factors, and with the keys of 5 bits for 3 outputs.
+    let mut set = MESSAGE_2_CARRY_2;
+    set.glwe_dimension = GlweDimension(2);
+    assert_eq!(products(&set), 5.0 * 3.0 * 4.0);
 }
 
 #[test]

@@ -10,7 +10,8 @@ use super::{Monomials, ProductShape};
 use crate::fft::node::Complex;
 use crate::simd::{Ahead, Lines, Simd};
 
-/// The inputs of the sums of products of a key of doubles. The factors `X^a - 1` are multiplied with the sum of a key bit.
+/// The inputs of the sums of products of a key of doubles, without factors, or where there are more digits than sums: the factors `X^a - 1` are multiplied
+/// with the sum of a key bit.
 pub(super) struct Product<'a> {
     pub(super) shape: ProductShape,
     pub(super) monomials: &'a Monomials,

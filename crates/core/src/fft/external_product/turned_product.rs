@@ -19,14 +19,14 @@ pub(super) struct TurnedProduct<'a, const C: usize> {
 }
 
 impl<const C: usize> TurnedProduct<'_, C> {
-    /// Computes all outputs that `sums` has room for, in groups whose sums stay in registers. It does nothing where the shape has
-    /// no [bundles](ProductShape::bundles) and the instruction set does not [turn digits](Simd::TURNS_DIGITS).
+    /// Computes all outputs that `sums` has room for, in groups whose sums stay in registers.
+    /// Where registers have no room for [the sums of two ciphertexts](Simd::HOLDS_PAIRS), it does nothing with a packed key.
     #[inline(always)]
     pub(super) fn multiply<S: Simd>(&self, simd: S, mut first: usize, mut sums: [&mut [f64]; C]) {
         let size = self.digits[0][0].len();
         let most = match self.shape.bundles() {
             true => BUNDLED,
-            false => S::PRODUCT_OUTPUTS,
+            false => TURNED_OUTPUTS,
         };
         let outputs = sums[0].len() / size;
         let groups = outputs.div_ceil(most);
@@ -41,11 +41,14 @@ impl<const C: usize> TurnedProduct<'_, C> {
                 now
             });
             match self.key {
+                StepKey::Doubles(key) if !S::HOLDS_PAIRS => {
+                    self.add_tiles(simd, &key[first * output_len..], now, ahead);
+                }
                 StepKey::Doubles(key) => {
                     let outputs = key.chunks_exact(output_len).skip(first);
                     self.multiply_some::<S, _>(simd, (Doubles, outputs), now, ahead);
                 }
-                StepKey::Packed(key) if S::TURNS_DIGITS => {
+                StepKey::Packed(key) if S::HOLDS_PAIRS => {
                     let all = self.shape.outputs;
                     let outputs = (first..).map(|output| key.of_output(output, all, output_len));
                     // All outputs of a group but the last one are masks.
@@ -86,7 +89,7 @@ impl<const C: usize> TurnedProduct<'_, C> {
                 2 => self.add_key_bundles::<S, F, BUNDLED, 2>(simd, outputs, sums, ahead),
                 _ => self.add_key_bundles::<S, F, BUNDLED, 1>(simd, outputs, sums, ahead),
             }
-        } else if S::TURNS_DIGITS {
+        } else {
             match group {
                 4 => self.add_turned_digits::<S, F, 4>(simd, outputs, sums, ahead),
                 3 => self.add_turned_digits::<S, F, 3>(simd, outputs, sums, ahead),
@@ -123,6 +126,9 @@ pub(super) fn keys_of<'k, S: Simd, F: Form<S>, const O: usize>(
     }
     keys
 }
+
+/// The number of outputs whose sums stay in registers.
+pub(super) const TURNED_OUTPUTS: usize = 4;
 
 /// The numbers of rows and of outputs of the shapes that have [bundles](ProductShape::bundles).
 pub(super) const BUNDLED: usize = 2;
