@@ -3,9 +3,9 @@
 //! them again.
 //!
 //! Twiddles are given as in the table: the node's own `z`, then those of the even nodes of
-//! each level below; the twiddle of an odd node is `i` times its left neighbour's. Where sums are
-//! not fused with products, two levels together save one product if the product of the two twiddles
-//! is given as a third.
+//! each level below; the twiddle of an odd node is `i` times its left neighbour's. Two levels together
+//! save one product if the product of the two twiddles is given as a third: on the way up always, on the way down
+//! where sums are not fused with products.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod eight;
