@@ -20,7 +20,7 @@ pub(super) struct TurnedProduct<'a, const C: usize> {
 
 impl<const C: usize> TurnedProduct<'_, C> {
     /// Computes all outputs that `sums` has room for, in groups whose sums stay in registers.
-    /// Where registers have no room for [the sums of two ciphertexts](Simd::HOLDS_PAIRS), it does nothing with a packed key.
+    /// A packed key is ignored on instruction sets that do not [read packed keys](Simd::HOLDS_PAIRS); callers check this first.
     #[inline(always)]
     pub(super) fn multiply<S: Simd>(&self, simd: S, mut first: usize, mut sums: [&mut [f64]; C]) {
         let size = self.digits[0][0].len();
