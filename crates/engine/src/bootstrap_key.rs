@@ -174,8 +174,9 @@ impl BootstrapKey {
             Some(width) => {
                 let step_len = product.packed_key_len(width);
                 let mut integers = LargeBuffer::zeroed(steps * step_len);
-                let words = filler_words().flat_map(i64::to_le_bytes);
-                let bytes = integers.iter_mut().zip(words);
+                // These are doubles, too, where masks have 8 bytes.
+                let words = filler_words().map(|word| word as f64);
+                let bytes = integers.iter_mut().zip(words.flat_map(f64::to_le_bytes));
                 bytes.for_each(|(byte, word)| *byte = word);
                 Steps::Packed(PackedSteps {
                     width,
@@ -245,8 +246,5 @@ fn width(
     parameters: &Parameters,
     bits: KeyBodyBits,
 ) -> Option<PackedWidth> {
-    match product.packs_keys() {
-        true => parameters.packed_key_width(bits),
-        false => None,
-    }
+    product.packed_key_width(parameters.packed_key_width(bits)?)
 }

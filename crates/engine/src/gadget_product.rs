@@ -199,9 +199,10 @@ impl GadgetProduct {
         self.plan.place_key_polynomial(key, place, scratch);
     }
 
-    /// Returns whether the keys of the products are packed.
-    pub(crate) fn packs_keys(&self) -> bool {
-        self.plan.reads_packed_keys() && self.isa().packs_bootstrap_keys()
+    /// Returns the width in which a key that needs at least `width` is kept in memory; `None` if it is to consist of doubles.
+    pub(crate) fn packed_key_width(&self, width: PackedWidth) -> Option<PackedWidth> {
+        let width = self.isa().packed_key_width(width)?;
+        self.plan.reads_packed_keys(width).then_some(width)
     }
 
     /// The number of ciphertexts, 1 or 2, that [`turn_by_block`](Self::turn_by_block) is fastest with.

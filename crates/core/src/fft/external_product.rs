@@ -144,9 +144,9 @@ impl ExternalProductPlan {
         }
     }
 
-    /// Returns whether [`multiply`](Self::multiply) can read a [packed](StepKey::Packed) key.
-    pub fn reads_packed_keys(&self) -> bool {
-        self.shape.few_rows() && self.fft.isa().reads_packed_keys()
+    /// Returns whether [`multiply`](Self::multiply) can read a [packed](StepKey::Packed) key of this width.
+    pub fn reads_packed_keys(&self, width: PackedWidth) -> bool {
+        self.shape.few_rows() && self.fft.isa().reads_packed_keys(width)
     }
 
     /// Returns the number of doubles of the key of one step: all polynomials of all rows of
@@ -160,7 +160,7 @@ impl ExternalProductPlan {
         self.shape.block_size * self.shape.rows * self.fft.polynomial_size().get()
     }
 
-    /// Returns the number of bytes of the key of a step as integers of `width`.
+    /// Returns the number of bytes of the key of a step of `width`.
     pub fn packed_key_len(&self, width: PackedWidth) -> usize {
         packed_key_len(width, self.shape.outputs, self.output_key_len())
     }
@@ -178,7 +178,7 @@ impl ExternalProductPlan {
         number % at_points / (at_points / self.shape.block_size)
     }
 
-    /// Rounds `doubles`, the key of a step, to integers of `width` in `packed`, and sets `units`, one for each key bit, to the least
+    /// Rounds `doubles`, the key of a step, to the integers of `width` in `packed`, and sets `units`, one for each key bit, to the least
     /// [units](PackedKey::units) with which the largest double of the bit fits.
     ///
     /// # Panics
@@ -213,6 +213,7 @@ impl ExternalProductPlan {
                 for (&x, packed) in doubles.iter().zip(packed.chunks_exact_mut(bytes)) {
                     pack_number(x, units[i % block_size], packed);
                 }
+                self.fft.isa().arrange_packed(bytes, packed);
             }
         }
     }
@@ -286,7 +287,7 @@ impl ExternalProductPlan {
     /// The sums of a ciphertext are the same, bit for bit, with others and without.
     ///
     /// # Panics
-    /// If a length does not fit the shape, or the key is packed although packed keys are [not read](Self::reads_packed_keys),
+    /// If a length does not fit the shape, or the key is packed although keys of its width are [not read](Self::reads_packed_keys),
     /// or there are no factors, which its unit belongs to.
     pub fn multiply<const C: usize>(
         &self,

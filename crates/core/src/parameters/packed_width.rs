@@ -14,24 +14,35 @@ pub enum PackedWidth {
     SevenAndSix,
     /// Seven bytes.
     Seven,
+    /// Doubles in masks, and six bytes in bodies, for processors that take too long to read integers of seven bytes.
+    EightAndSix,
 }
 
 impl PackedWidth {
     /// All widths, the narrowest one first.
-    pub const ALL: [Self; 3] = [Self::Six, Self::SevenAndSix, Self::Seven];
+    pub const ALL: [Self; 4] = [Self::Six, Self::SevenAndSix, Self::Seven, Self::EightAndSix];
+
+    /// Returns whether the width is one of `widths`.
+    pub(crate) const fn is_among(self, widths: &[Self]) -> bool {
+        match widths {
+            [] => false,
+            [first, rest @ ..] => *first as u8 == self as u8 || self.is_among(rest),
+        }
+    }
 
     /// The number of bytes of a coefficient of a mask.
     pub const fn mask_bytes(self) -> usize {
         match self {
             Self::Six => 6,
             Self::SevenAndSix | Self::Seven => 7,
+            Self::EightAndSix => 8,
         }
     }
 
     /// The number of bytes of a coefficient of a body.
     pub const fn body_bytes(self) -> usize {
         match self {
-            Self::Six | Self::SevenAndSix => 6,
+            Self::Six | Self::SevenAndSix | Self::EightAndSix => 6,
             Self::Seven => 7,
         }
     }
@@ -93,7 +104,7 @@ fn rounding_variance(bytes: usize, glwe_dimension: GlweDimension, size: Polynomi
 impl Parameters {
     /// Returns the [width](PackedWidth::of_key) of the coefficients of a bootstrapping key in memory that keeps `bits` bits of its bodies on the wire.
     /// `None` means that the key consists of doubles: over 2^32, where products are exact, with several levels, or if seven bytes are too few.
-    /// Keys consist of doubles in any case on processors that [do not pack](crate::simd::Isa::packs_bootstrap_keys) them.
+    /// Processors that [take too long](crate::simd::Isa::packed_key_width) to read keys of this width keep them in more bytes, or as doubles.
     pub fn packed_key_width(&self, bits: KeyBodyBits) -> Option<PackedWidth> {
         let levels = [self.pbs(), self.pbs_body()].map(|gadget| gadget.level_count.0);
         if self.torus_bits() != u64::BITS || levels != [1, 1] {
@@ -132,7 +143,8 @@ mod tests {
             rows: components,
             outputs: components,
         };
-        let plan = ExternalProductPlan::new(size, shape, Isa::detect());
+        // Integers are in their natural order.
+        let plan = ExternalProductPlan::new(size, shape, Isa::Portable);
         let (mut squares, mut count) = (0.0, 0);
         for step in 0..16 {
             let mut stream = ExpanderKind::ChaCha20.mask_stream(&MaskSeed([9; 32]), step);

@@ -8,7 +8,8 @@ use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::TorusSlice;
 use super::unpack::EIGHT;
-use super::{Cube, Simd, align_spills, packed_key};
+use super::{Cube, Simd, align_spills};
+use crate::parameters::PackedWidth;
 use crate::torus::Torus;
 
 /// Proof that the processor has AVX2, BMI2 and FMA: a value exists only after detection.
@@ -55,6 +56,7 @@ macro_rules! proved {
 /// 2^52, from which on doubles are integers whose low bits are those of the double.
 const INTEGERS: f64 = 4_503_599_627_370_496.0;
 
+mod packed_key;
 mod unpack;
 
 impl Avx2 {
@@ -137,6 +139,7 @@ impl Simd for Avx2 {
     const KEY_SWITCH_VECTORS: usize = 2;
     const PRODUCT_OUTPUTS: usize = 2;
     const HOLDS_PAIRS: bool = false;
+    const PACKED_WIDTHS: &'static [PackedWidth] = &[PackedWidth::Six, PackedWidth::EightAndSix];
 
     type F64 = __m256d;
     type Chunk = [f64; 4];
@@ -169,7 +172,11 @@ impl Simd for Avx2 {
     fn packed_places<const BYTES: usize>(self) {}
     #[inline(always)]
     fn load_packed_pair<const BYTES: usize>(self, (): (), pair: &[u8]) -> [Self::F64; 2] {
-        packed_key::load_pair::<_, BYTES>(self, pair)
+        self.load_pair::<BYTES>(pair)
+    }
+    #[inline]
+    fn arrange_pair<const BYTES: usize>(pair: &mut [u8]) {
+        packed_key::arrange_pair::<BYTES>(pair);
     }
     #[inline(always)]
     fn load(self, chunk: &Self::Chunk) -> Self::F64 {

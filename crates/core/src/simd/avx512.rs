@@ -9,6 +9,7 @@ use super::pack::{self, BLOCK, Top};
 use super::torus_slice::{TorusSlice, TorusSliceMut};
 use super::unpack::EIGHT;
 use super::{Simd, align_spills, convert};
+use crate::parameters::PackedWidth;
 use crate::torus::{Torus, exp2_neg};
 
 /// Proof that the processor has AVX-512 F, DQ, VL and BW, AVX2, BMI2 and FMA: a value
@@ -49,7 +50,6 @@ fn neg_mul_add(a: __m512d, b: __m512d, mut c: __m512d) -> __m512d {
     c
 }
 
-mod adders;
 mod cube;
 mod packed_key;
 mod unpack;
@@ -75,7 +75,7 @@ impl Avx512 {
             target_feature = "fma"
         ));
         found.then(|| Self {
-            has_adders: adders::found(),
+            has_adders: super::adders::found(),
         })
     }
 
@@ -195,6 +195,11 @@ impl<const ADDERS: bool> Simd for Avx512<ADDERS> {
     const KEY_SWITCH_VECTORS: usize = 4;
     const PRODUCT_OUTPUTS: usize = 4;
     const HOLDS_PAIRS: bool = true;
+    const PACKED_WIDTHS: &'static [PackedWidth] = &[
+        PackedWidth::Six,
+        PackedWidth::SevenAndSix,
+        PackedWidth::Seven,
+    ];
 
     type F64 = __m512d;
     type Chunk = [f64; 8];

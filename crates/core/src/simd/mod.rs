@@ -24,6 +24,8 @@ use crate::packed_len::packed_len;
 use crate::torus::Torus;
 
 #[cfg(feature = "aes")]
+#[cfg(target_arch = "x86_64")]
+mod adders;
 mod aes;
 mod ahead;
 #[cfg(all(target_arch = "arm", target_abi = "eabihf"))]

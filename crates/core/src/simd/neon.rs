@@ -9,6 +9,7 @@ use core::arch::aarch64::*;
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::TorusSlice;
 use super::{Simd, packed_key};
+use crate::parameters::PackedWidth;
 use crate::torus::{Torus, exp2_neg};
 
 /// Calls intrinsics; the `Neon` value that the method was called on proves that they are available.
@@ -165,6 +166,7 @@ impl Simd for Neon {
     const KEY_SWITCH_VECTORS: usize = 4;
     const PRODUCT_OUTPUTS: usize = 4;
     const HOLDS_PAIRS: bool = false;
+    const PACKED_WIDTHS: &'static [PackedWidth] = &[];
 
     type F64 = Pair;
     type Chunk = [f64; 4];

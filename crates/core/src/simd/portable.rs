@@ -2,6 +2,7 @@
 //! vector registers of the target's baseline (SSE2, NEON) where it has any.
 
 use super::{Simd, packed_key};
+use crate::parameters::PackedWidth;
 
 const LANES: usize = 4;
 const LANES_U32: usize = 8;
@@ -17,6 +18,7 @@ impl Simd for Portable {
     const KEY_SWITCH_VECTORS: usize = 2;
     const PRODUCT_OUTPUTS: usize = 2;
     const HOLDS_PAIRS: bool = false;
+    const PACKED_WIDTHS: &'static [PackedWidth] = &[];
 
     type F64 = [f64; LANES];
     type Chunk = [f64; LANES];

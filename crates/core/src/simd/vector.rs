@@ -9,6 +9,7 @@ use super::convert::{self, ROUNDER};
 use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
 use super::unpack::EIGHT;
+use crate::parameters::PackedWidth;
 use crate::torus::Torus;
 
 /// The number of output columns of one tile of a key-switching key.
@@ -32,8 +33,10 @@ pub(crate) trait Simd: Copy {
     /// The number of outputs of an external product whose sums stay in registers when they, and not the digits, are multiplied by the factors of the
     /// key bits: 1 to 4.
     const PRODUCT_OUTPUTS: usize;
-    /// True if the sums of an external product of two ciphertexts stay in registers. Packed keys are read where this is true only.
+    /// True if the sums of an external product of two ciphertexts stay in registers.
     const HOLDS_PAIRS: bool;
+    /// The widths of packed keys that external products read.
+    const PACKED_WIDTHS: &'static [PackedWidth];
 
     /// A vector of doubles.
     type F64: Copy;
@@ -59,15 +62,20 @@ pub(crate) trait Simd: Copy {
     fn splat(self, value: f64) -> Self::F64;
     /// Reads a chunk, of any alignment.
     fn load(self, chunk: &Self::Chunk) -> Self::F64;
-    /// Returns what [`load_packed_pair`](Simd::load_packed_pair) needs for integers of `BYTES` bytes, 6 or 7.
+    /// Returns what [`load_packed_pair`](Simd::load_packed_pair) needs for numbers of `BYTES` bytes.
     fn packed_places<const BYTES: usize>(self) -> Self::PackedPlaces;
-    /// Reads two vectors of integers of `BYTES` bytes, little-endian and in two's complement, as if each was the top of an
-    /// integer of 64 bits whose other bits are 0. `pair` has `2 * LANES * BYTES` bytes.
+    /// Reads two vectors of the numbers of a packed key of one of the [`PACKED_WIDTHS`](Self::PACKED_WIDTHS), which have `BYTES` bytes: doubles, if these are 8, or integers, as if each was the top of an
+    /// integer of 64 bits whose other bits are 0. `pair` has `2 * LANES * BYTES` bytes, in the order of
+    /// [`arrange_pair`](Simd::arrange_pair).
     fn load_packed_pair<const BYTES: usize>(
         self,
         places: Self::PackedPlaces,
         pair: &[u8],
     ) -> [Self::F64; 2];
+    /// Brings the bytes of two vectors of integers, one after the other, little-endian and in two's complement, to the order in which
+    /// [`load_packed_pair`](Simd::load_packed_pair) reads them.
+    #[inline]
+    fn arrange_pair<const BYTES: usize>(_pair: &mut [u8]) {}
     /// Writes a chunk, of any alignment.
     fn store(self, chunk: &mut Self::Chunk, value: Self::F64);
     /// Prefetches a cache line. It is only a hint.

@@ -37,8 +37,8 @@ fn keys_in_memory_have_the_predicted_size() {
         let mut bootstrap = bootstrap_key_bytes(set);
         // The model counts doubles, which some processors keep.
         let isa = Isa::detect();
-        if isa.packs_bootstrap_keys()
-            && let Some(width) = parameters.packed_key_width(key_body_bits(&parameters))
+        if let Some(width) = parameters.packed_key_width(key_body_bits(&parameters))
+            && let Some(width) = isa.packed_key_width(width)
         {
             let units = set.lwe_dimension.0;
             let outputs = set.glwe_dimension.0 + 1;

@@ -9,9 +9,18 @@ pub(super) trait Form<S: Simd>: Copy {
     type Number: 'static;
     /// The elements of a vector of real parts and of the vector of imaginary parts behind it.
     type Pair: ?Sized + 'static;
+    /// The elements of `R` such pairs.
+    type Pairs<const R: usize>: ?Sized + 'static;
 
     /// The pairs of the key of an output, which is the last one of its group or not.
     fn pairs(key: &[Self::Number], is_last: bool) -> impl Iterator<Item = &Self::Pair>;
+    /// The pairs of the key of such an output, `R` at once.
+    fn pairs_of<const R: usize>(
+        key: &[Self::Number],
+        is_last: bool,
+    ) -> impl Iterator<Item = &Self::Pairs<R>>;
+    /// Pair `r` of `R`.
+    fn pair<const R: usize>(pairs: &Self::Pairs<R>, r: usize, is_last: bool) -> &Self::Pair;
     /// Reads a pair of the key of such an output, in units of the key.
     fn load(self, simd: S, pair: &Self::Pair, is_last: bool) -> Complex<S::F64>;
 }
@@ -23,10 +32,28 @@ pub(super) struct Doubles;
 impl<S: Simd> Form<S> for Doubles {
     type Number = f64;
     type Pair = [S::Chunk; 2];
+    type Pairs<const R: usize> = [[S::Chunk; 2]; R];
 
     #[inline(always)]
     fn pairs(key: &[f64], _is_last: bool) -> impl Iterator<Item = &[S::Chunk; 2]> {
         S::chunks(key).as_chunks().0.iter()
+    }
+
+    #[inline(always)]
+    fn pairs_of<const R: usize>(
+        key: &[f64],
+        _is_last: bool,
+    ) -> impl Iterator<Item = &[[S::Chunk; 2]; R]> {
+        S::chunks(key).as_chunks().0.as_chunks().0.iter()
+    }
+
+    #[inline(always)]
+    fn pair<const R: usize>(
+        pairs: &[[S::Chunk; 2]; R],
+        r: usize,
+        _is_last: bool,
+    ) -> &[S::Chunk; 2] {
+        &pairs[r]
     }
 
     #[inline(always)]
@@ -38,7 +65,7 @@ impl<S: Simd> Form<S> for Doubles {
     }
 }
 
-/// Integers of `BYTES` bytes, and of `LAST` bytes in the last output of a group.
+/// Integers of `BYTES` bytes, and of `LAST` bytes in the last output of a group. Those of 8 bytes are doubles.
 #[derive(Clone, Copy)]
 pub(super) struct Integers<S: Simd, const BYTES: usize, const LAST: usize> {
     places: S::PackedPlaces,
@@ -58,15 +85,31 @@ impl<S: Simd, const BYTES: usize, const LAST: usize> Integers<S, BYTES, LAST> {
             last_places,
         }
     }
+
+    /// The number of bytes of a pair.
+    const fn pair_len(is_last: bool) -> usize {
+        2 * S::LANES * if is_last { LAST } else { BYTES }
+    }
 }
 
 impl<S: Simd, const BYTES: usize, const LAST: usize> Form<S> for Integers<S, BYTES, LAST> {
     type Number = u8;
     type Pair = [u8];
+    type Pairs<const R: usize> = [u8];
 
     #[inline(always)]
     fn pairs(key: &[u8], is_last: bool) -> impl Iterator<Item = &[u8]> {
-        key.chunks_exact(2 * S::LANES * if is_last { LAST } else { BYTES })
+        key.chunks_exact(Self::pair_len(is_last))
+    }
+
+    #[inline(always)]
+    fn pairs_of<const R: usize>(key: &[u8], is_last: bool) -> impl Iterator<Item = &[u8]> {
+        key.chunks_exact(R * Self::pair_len(is_last))
+    }
+
+    #[inline(always)]
+    fn pair<const R: usize>(pairs: &[u8], r: usize, is_last: bool) -> &[u8] {
+        &pairs[r * Self::pair_len(is_last)..][..Self::pair_len(is_last)]
     }
 
     #[inline(always)]

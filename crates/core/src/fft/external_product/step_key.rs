@@ -1,7 +1,7 @@
 //! The key of a step of a blind rotation in memory: doubles, as the transform makes them, or integers of fewer bytes.
 //!
 //! One ciphertext needs the whole key, so it waits for memory wherever the key does not fit the caches. Integers of 6 or
-//! 7 bytes have three quarters to seven eighths of the bytes. Those of a key bit have a unit, which the products take
+//! 7 bytes have three quarters to seven eighths of the bytes. Masks may remain doubles, in the same units as the integers. Those of a key bit have a unit, which the products take
 //! into the factor `X^a - 1` of the bit.
 
 use super::ProductShape;
@@ -12,14 +12,14 @@ use crate::parameters::PackedWidth;
 pub enum StepKey<'k> {
     /// The doubles of [`place_key_polynomial`](super::ExternalProductPlan::place_key_polynomial).
     Doubles(&'k [f64]),
-    /// These doubles as integers, made by [`pack_key`](super::ExternalProductPlan::pack_key).
+    /// These doubles in fewer bytes, made by [`pack_key`](super::ExternalProductPlan::pack_key).
     Packed(PackedKey<'k>),
 }
 
-/// The key of a step as integers, little-endian and in two's complement.
+/// The key of a step as integers, in the order of the [instruction set](crate::simd::Isa::arrange_packed).
 #[derive(Clone, Copy, Debug)]
 pub struct PackedKey<'k> {
-    /// The numbers of bytes of the integers.
+    /// The numbers of bytes of the integers; those of 8 are doubles.
     pub width: PackedWidth,
     /// The integers, one after the other: those of the outputs, of which the last one is the body.
     pub bytes: &'k [u8],
@@ -82,9 +82,13 @@ pub(super) fn unit_of(largest: f64) -> f64 {
     (largest / MOST).max(f64::MIN_POSITIVE)
 }
 
-/// Rounds a coefficient to an integer of `packed.len()` bytes in units of `unit`.
+/// Rounds a coefficient to an integer of `packed.len()` bytes in units of `unit`, or stays with a double, if these are 8.
 #[inline]
 pub(super) fn pack_number(x: f64, unit: f64, packed: &mut [u8]) {
+    if packed.len() == size_of::<f64>() {
+        packed.copy_from_slice(&(x / unit).to_le_bytes());
+        return;
+    }
     let bits = 8 * packed.len() as u32;
     let step = unit * (1u64 << (u64::BITS - bits)) as f64;
     let most = (1i64 << (bits - 1)) - 1;

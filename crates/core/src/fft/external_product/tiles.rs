@@ -1,13 +1,14 @@
-//! The products of a [`TurnedProduct`] where registers have no room for the sums of two ciphertexts, as with AVX2: vector of points by
-//! vector of points, and ciphertext by ciphertext. The first ciphertext brings the key of the points into the first-level
-//! cache, where the second one finds it.
+//! The products of a [`TurnedProduct`] where registers have no room for all sums of two ciphertexts, as with AVX2: vector of points by
+//! vector of points, and of two ciphertexts, half of the outputs after the other.
 //!
 //! At a vector of points the innermost loop adds the products of a list of numbers with the key to four sums: of all key bits and
-//! rows, the digits times the factors `X^a - 1`, or for [bundles](super::ProductShape::bundles) of all key bits the factors.
+//! rows, the digits times the factors `X^a - 1`, or for [bundles](super::ProductShape::bundles) of all key bits the factors. For two ciphertexts the key is
+//! read, and unpacked, once.
 
 use super::MOST_TURNED_ROWS;
-use super::turn::{MAX_BLOCK_SIZE, Turn, look_up};
-use super::turned_product::{BUNDLED, TurnedProduct};
+use super::key_form::Form;
+use super::turn::MAX_BLOCK_SIZE;
+use super::turned_product::{BUNDLED, TurnedProduct, keys_of};
 use crate::fft::node::Complex;
 use crate::simd::{Ahead, Lines, Simd};
 
@@ -20,33 +21,33 @@ const MOST_LANES: usize = 4;
 type Factor<S> = [<S as Simd>::F64; 2];
 
 impl<const C: usize> TurnedProduct<'_, C> {
-    /// Computes as many outputs as `sums` has room for, at most those of a group, with the key of these and more outputs.
+    /// Computes as many outputs as `sums` has room for, at most those of a group, with the keys of `outputs`, in the form `form`.
     #[inline(always)]
-    pub(super) fn add_tiles<S: Simd>(
+    pub(super) fn add_tiles<'k, S: Simd, F: Form<S>>(
         &self,
         simd: S,
-        key: &[f64],
+        outputs: (F, impl Iterator<Item = &'k [F::Number]>),
         sums: [&mut [f64]; C],
         ahead: &mut Lines<'_>,
     ) {
         let group = sums[0].len() / self.digits[0][0].len();
         match (self.shape.bundles(), group) {
-            (true, 2) => self.add_bundle_tiles::<S, 2>(simd, key, sums, ahead),
-            (true, _) => self.add_bundle_tiles::<S, 1>(simd, key, sums, ahead),
-            (false, 4) => self.add_turned_tiles::<S, 4>(simd, key, sums, ahead),
-            (false, 3) => self.add_turned_tiles::<S, 3>(simd, key, sums, ahead),
-            (false, 2) => self.add_turned_tiles::<S, 2>(simd, key, sums, ahead),
-            (false, _) => self.add_turned_tiles::<S, 1>(simd, key, sums, ahead),
+            (true, 2) => self.add_bundle_tiles::<S, F, 2>(simd, outputs, sums, ahead),
+            (true, _) => self.add_bundle_tiles::<S, F, 1>(simd, outputs, sums, ahead),
+            (false, 4) => self.add_turned_tiles::<S, F, 4>(simd, outputs, sums, ahead),
+            (false, 3) => self.add_turned_tiles::<S, F, 3>(simd, outputs, sums, ahead),
+            (false, 2) => self.add_turned_tiles::<S, F, 2>(simd, outputs, sums, ahead),
+            (false, _) => self.add_turned_tiles::<S, F, 1>(simd, outputs, sums, ahead),
         }
     }
 
-    /// Computes `O` outputs with the key of these and more outputs. At a vector of points the digits of a ciphertext are multiplied
+    /// Computes `O` outputs. At a vector of points the digits of a ciphertext are multiplied
     /// by the factors, and what comes of it is multiplied with the key.
     #[inline(always)]
-    fn add_turned_tiles<S: Simd, const O: usize>(
+    fn add_turned_tiles<'k, S: Simd, F: Form<S>, const O: usize>(
         &self,
         simd: S,
-        key: &[f64],
+        (form, outputs): (F, impl Iterator<Item = &'k [F::Number]>),
         sums: [&mut [f64]; C],
         ahead: &mut Lines<'_>,
     ) {
@@ -54,17 +55,17 @@ impl<const C: usize> TurnedProduct<'_, C> {
         let mut sums = sums.map(|sums| S::chunks_mut(sums));
         let vectors = sums[0].len() / (2 * O);
         let nodes = vectors / S::LANES;
-        let keys = keys_of::<S, O>(key, bits * rows * vectors);
+        let keys = keys_of::<S, F, O>(outputs);
         let zero = [simd.splat(0.0); 2];
         let mut factors = [[[zero; MAX_BLOCK_SIZE]; MOST_LANES]; C];
-        let mut turned = [zero; MOST_FACTORS];
-        let turned = &mut turned[..bits * rows];
+        let mut turned = [[zero; MOST_FACTORS]; C];
         for node in 0..nodes {
             self.factors_at(simd, &mut factors, (node, nodes));
             for row in 0..S::LANES {
                 let at = node * S::LANES + row;
-                let key = at_points(keys, at, bits * rows);
-                for ((factors, digits), sums) in factors.iter().zip(self.digits).zip(&mut sums) {
+                for ((turned, factors), digits) in turned.iter_mut().zip(&factors).zip(self.digits)
+                {
+                    let turned = &mut turned[..bits * rows];
                     let factors = &factors[row][..bits];
                     match digits.len() {
                         1 => turn::<S, 1>(simd, turned, factors, digits, at),
@@ -73,10 +74,23 @@ impl<const C: usize> TurnedProduct<'_, C> {
                         4 => turn::<S, 4>(simd, turned, factors, digits, at),
                         _ => turn_rows(simd, turned, factors, digits, at),
                     }
-                    let sum = sums_of_products::<S, 1, O>(simd, turned, key);
-                    for (o, [[re, im]]) in sum.into_iter().enumerate() {
-                        simd.store(&mut sums[2 * vectors * o + at], re);
-                        simd.store(&mut sums[2 * vectors * o + vectors + at], im);
+                }
+                let turned = turned.each_ref().map(|turned| &turned[..bits * rows]);
+                let keys = at_points(keys, at, vectors);
+                // Registers have room for the sums of four outputs of a ciphertext, or of two outputs of two ciphertexts.
+                if C == 1 {
+                    let sum = sums_of_products::<S, F, C, 1, O>(simd, form, turned, keys, O);
+                    store_sums(simd, &mut sums, sum, (0, vectors, at));
+                } else {
+                    let (pairs, rest) = keys.as_chunks();
+                    for (i, &keys) in pairs.iter().enumerate() {
+                        let left = O - 2 * i;
+                        let sum = sums_of_products::<S, F, C, 1, 2>(simd, form, turned, keys, left);
+                        store_sums(simd, &mut sums, sum, (2 * i, vectors, at));
+                    }
+                    if let &[key] = rest {
+                        let sum = sums_of_products::<S, F, C, 1, 1>(simd, form, turned, [key], 1);
+                        store_sums(simd, &mut sums, sum, (O - 1, vectors, at));
                     }
                 }
                 ahead.after(simd, 1);
@@ -87,10 +101,10 @@ impl<const C: usize> TurnedProduct<'_, C> {
     /// Computes one or both of the two outputs of two rows with [bundles](super::ProductShape::bundles): at a vector of points the factors are multiplied
     /// with the key, and what comes of it is multiplied with the digits.
     #[inline(always)]
-    fn add_bundle_tiles<S: Simd, const O: usize>(
+    fn add_bundle_tiles<'k, S: Simd, F: Form<S>, const O: usize>(
         &self,
         simd: S,
-        key: &[f64],
+        (form, outputs): (F, impl Iterator<Item = &'k [F::Number]>),
         sums: [&mut [f64]; C],
         ahead: &mut Lines<'_>,
     ) {
@@ -98,18 +112,19 @@ impl<const C: usize> TurnedProduct<'_, C> {
         let mut sums = sums.map(|sums| S::chunks_mut(sums));
         let vectors = sums[0].len() / (2 * O);
         let nodes = vectors / S::LANES;
-        let keys = keys_of::<S, O>(key, bits * BUNDLED * vectors);
+        let keys = keys_of::<S, F, O>(outputs);
         let zero = [simd.splat(0.0); 2];
         let mut factors = [[[zero; MAX_BLOCK_SIZE]; MOST_LANES]; C];
         for node in 0..nodes {
             self.factors_at(simd, &mut factors, (node, nodes));
             for row in 0..S::LANES {
                 let at = node * S::LANES + row;
-                let key = at_points(keys, at, bits * BUNDLED);
+                let keys = at_points(keys, at, vectors);
                 for ((factors, digits), sums) in factors.iter().zip(self.digits).zip(&mut sums) {
-                    let factors = &factors[row][..bits];
+                    let factors = [&factors[row][..bits]];
+                    let [bundles] =
+                        sums_of_products::<S, F, 1, BUNDLED, O>(simd, form, factors, keys, O);
                     let digits = digits_at::<S, BUNDLED>(simd, digits, at);
-                    let bundles = sums_of_products::<S, BUNDLED, O>(simd, factors, key);
                     for (o, bundles) in bundles.iter().enumerate() {
                         let mut sum = Complex {
                             re: zero[0],
@@ -133,44 +148,19 @@ impl<const C: usize> TurnedProduct<'_, C> {
         &self,
         simd: S,
         factors: &mut [[[Factor<S>; MAX_BLOCK_SIZE]; MOST_LANES]; C],
-        node: (usize, usize),
+        (node, nodes): (usize, usize),
     ) {
-        let one = simd.splat(1.0);
-        for (factors, exponents) in factors.iter_mut().zip(self.exponents) {
-            let mut turns = [Turn::<S>::NONE; MAX_BLOCK_SIZE];
-            let turns = look_up(&mut turns, self.monomials, exponents, |_| 1.0, node);
-            for (bit, turn) in turns.iter().enumerate() {
+        let turns = self.turns_at::<S>(node, nodes);
+        for (factors, turns) in factors.iter_mut().zip(&turns) {
+            for (bit, turn) in turns[..self.shape.block_size].iter().enumerate() {
+                let unit = turn.unit(simd);
                 for (row, factors) in factors[..S::LANES].iter_mut().enumerate() {
-                    let factor = turn.factor(simd, row, one);
+                    let factor = turn.factor(simd, row, unit);
                     factors[bit] = [factor.re, factor.im];
                 }
             }
         }
     }
-}
-
-/// The numbers of a key: a vector of real parts, then one of imaginary parts.
-type Numbers<'k, S> = &'k [[<S as Simd>::Chunk; 2]];
-
-/// Returns the numbers of the first `O` outputs of a key, which has `each` numbers for an output.
-#[inline(always)]
-fn keys_of<S: Simd, const O: usize>(key: &[f64], each: usize) -> [Numbers<'_, S>; O] {
-    let mut outputs = S::chunks(key).as_chunks().0.chunks_exact(each);
-    let mut keys: [Numbers<'_, S>; O] = [&[]; O];
-    for key in &mut keys {
-        *key = outputs.next().unwrap_or(&[]);
-    }
-    keys
-}
-
-/// Returns the numbers at vector of points `at`, of which there are `count` for each output.
-#[inline(always)]
-fn at_points<C, const O: usize>(keys: [&[C]; O], at: usize, count: usize) -> [&[C]; O] {
-    let mut now = keys;
-    for key in &mut now {
-        *key = &key[at * count..][..count];
-    }
-    now
 }
 
 /// Reads the digits of `R` rows at a vector of points.
@@ -226,25 +216,76 @@ fn turn_rows<S: Simd>(
     }
 }
 
-/// Returns the sum `Σ_i factors[i] · keys[o][R · i + r]` for each `o` and `r`.
-///
-/// # Panics
-/// If a key has fewer than `R` numbers for a factor.
+/// Returns the parts of keys that belong to vector of points `at` of `vectors`.
 #[inline(always)]
-fn sums_of_products<S: Simd, const R: usize, const O: usize>(
-    simd: S,
-    factors: &[Factor<S>],
-    keys: [Numbers<'_, S>; O],
-) -> [[Factor<S>; R]; O] {
-    let mut rows: [&[[[S::Chunk; 2]; R]]; O] = [&[]; O];
-    for (rows, key) in rows.iter_mut().zip(keys) {
-        *rows = &key.as_chunks().0[..factors.len()];
+fn at_points<N, const O: usize>(keys: [&[N]; O], at: usize, vectors: usize) -> [&[N]; O] {
+    let mut now = keys;
+    for key in &mut now {
+        let len = key.len() / vectors;
+        *key = &key[at * len..][..len];
     }
-    let mut sums = [[[simd.splat(0.0); 2]; R]; O];
-    for (i, &[x_re, x_im]) in factors.iter().enumerate() {
-        for (sums, rows) in sums.iter_mut().zip(&rows) {
-            for (sum, [re, im]) in sums.iter_mut().zip(&rows[i]) {
-                let (re, im) = (simd.load(re), simd.load(im));
+    now
+}
+
+/// Returns the sum `Σ_i factors[c][i] · keys[o][R · i + r]` for each `c`, `o` and `r`, for one or two ciphertexts `c` and one to four outputs `o`. There are `left` outputs in
+/// the group, from the first of these on. The keys are read once for all ciphertexts.
+#[inline(always)]
+fn sums_of_products<S: Simd, F: Form<S>, const C: usize, const R: usize, const T: usize>(
+    simd: S,
+    form: F,
+    factors: [&[Factor<S>]; C],
+    keys: [&[F::Number]; T],
+    left: usize,
+) -> [[[Factor<S>; R]; T]; C] {
+    let mut sums = [[[[simd.splat(0.0); 2]; R]; T]; C];
+    let numbers = factors[0].iter().zip(factors[C - 1]);
+    let pairs = |o: usize| F::pairs_of::<R>(keys[o], o + 1 == left);
+    // A loop over iterators side by side has no other branch than its own, so that products are not separated from negations.
+    match T {
+        1 => {
+            for (a, x) in pairs(0).zip(numbers) {
+                add_products(simd, form, &mut sums, x, [a], left);
+            }
+        }
+        2 => {
+            for ((a, b), x) in pairs(0).zip(pairs(1)).zip(numbers) {
+                add_products(simd, form, &mut sums, x, [a, b], left);
+            }
+        }
+        3 => {
+            for (((a, b), c), x) in pairs(0).zip(pairs(1)).zip(pairs(2)).zip(numbers) {
+                add_products(simd, form, &mut sums, x, [a, b, c], left);
+            }
+        }
+        _ => {
+            let (below, above) = (pairs(0).zip(pairs(1)), pairs(2).zip(pairs(3)));
+            for (((a, b), (c, d)), x) in below.zip(above).zip(numbers) {
+                add_products(simd, form, &mut sums, x, [a, b, c, d], left);
+            }
+        }
+    }
+    sums
+}
+
+/// Adds the products of a number of each of `C` ciphertexts, the second of which is ignored for one, with `R` pairs of each output.
+#[inline(always)]
+fn add_products<S, F, const C: usize, const R: usize, const T: usize, const K: usize>(
+    simd: S,
+    form: F,
+    sums: &mut [[[Factor<S>; R]; T]; C],
+    (first, second): (&Factor<S>, &Factor<S>),
+    keys: [&F::Pairs<R>; K],
+    left: usize,
+) where
+    S: Simd,
+    F: Form<S>,
+{
+    for o in 0..T.min(K) {
+        for r in 0..R {
+            let is_last = o + 1 == left;
+            let Complex { re, im } = form.load(simd, F::pair(keys[o], r, is_last), is_last);
+            for (sums, [x_re, x_im]) in sums.iter_mut().zip([*first, *second]) {
+                let sum = &mut sums[o][r];
                 sum[0] = simd.mul_add(x_re, re, sum[0]);
                 sum[1] = simd.mul_add(x_re, im, sum[1]);
                 sum[0] = simd.neg_mul_add(x_im, im, sum[0]);
@@ -252,5 +293,21 @@ fn sums_of_products<S: Simd, const R: usize, const O: usize>(
             }
         }
     }
-    sums
+}
+
+/// Stores the sums of outputs from `first` on, of polynomials of twice `vectors` vectors, at vector of points `at`.
+#[inline(always)]
+fn store_sums<S: Simd, const T: usize, const C: usize>(
+    simd: S,
+    to: &mut [&mut [S::Chunk]; C],
+    sums: [[[Factor<S>; 1]; T]; C],
+    (first, vectors, at): (usize, usize, usize),
+) {
+    for (to, sums) in to.iter_mut().zip(sums) {
+        for (o, [[re, im]]) in sums.into_iter().enumerate() {
+            let place = 2 * vectors * (first + o) + at;
+            simd.store(&mut to[place], re);
+            simd.store(&mut to[place + vectors], im);
+        }
+    }
 }

@@ -20,7 +20,7 @@ pub(super) struct TurnedProduct<'a, const C: usize> {
 
 impl<const C: usize> TurnedProduct<'_, C> {
     /// Computes all outputs that `sums` has room for, in groups whose sums stay in registers.
-    /// A packed key is ignored on instruction sets that do not [read packed keys](Simd::HOLDS_PAIRS); callers check this first.
+    /// A packed key is ignored on instruction sets that do not [read keys of its width](Simd::PACKED_WIDTHS); callers check this first.
     #[inline(always)]
     pub(super) fn multiply<S: Simd>(&self, simd: S, mut first: usize, mut sums: [&mut [f64]; C]) {
         let size = self.digits[0][0].len();
@@ -41,34 +41,49 @@ impl<const C: usize> TurnedProduct<'_, C> {
                 now
             });
             match self.key {
-                StepKey::Doubles(key) if !S::HOLDS_PAIRS => {
-                    self.add_tiles(simd, &key[first * output_len..], now, ahead);
-                }
                 StepKey::Doubles(key) => {
                     let outputs = key.chunks_exact(output_len).skip(first);
                     self.multiply_some::<S, _>(simd, (Doubles, outputs), now, ahead);
                 }
-                StepKey::Packed(key) if S::HOLDS_PAIRS => {
+                StepKey::Packed(key) => {
                     let all = self.shape.outputs;
                     let outputs = (first..).map(|output| key.of_output(output, all, output_len));
                     // All outputs of a group but the last one are masks.
                     let has_body = first + group == all;
                     match (key.width, has_body) {
-                        (PackedWidth::Six, _) => {
+                        (PackedWidth::Six, _)
+                            if const { PackedWidth::Six.is_among(S::PACKED_WIDTHS) } =>
+                        {
                             let form = Integers::<S, 6, 6>::new(simd);
                             self.multiply_some::<S, _>(simd, (form, outputs), now, ahead);
                         }
-                        (PackedWidth::SevenAndSix, true) => {
+                        (PackedWidth::SevenAndSix, true)
+                            if const { PackedWidth::SevenAndSix.is_among(S::PACKED_WIDTHS) } =>
+                        {
                             let form = Integers::<S, 7, 6>::new(simd);
                             self.multiply_some::<S, _>(simd, (form, outputs), now, ahead);
                         }
-                        (PackedWidth::SevenAndSix, false) | (PackedWidth::Seven, _) => {
+                        (PackedWidth::SevenAndSix | PackedWidth::Seven, _)
+                            if const { PackedWidth::Seven.is_among(S::PACKED_WIDTHS) } =>
+                        {
                             let form = Integers::<S, 7, 7>::new(simd);
                             self.multiply_some::<S, _>(simd, (form, outputs), now, ahead);
                         }
+                        (PackedWidth::EightAndSix, true)
+                            if const { PackedWidth::EightAndSix.is_among(S::PACKED_WIDTHS) } =>
+                        {
+                            let form = Integers::<S, 8, 6>::new(simd);
+                            self.multiply_some::<S, _>(simd, (form, outputs), now, ahead);
+                        }
+                        (PackedWidth::EightAndSix, false)
+                            if const { PackedWidth::EightAndSix.is_among(S::PACKED_WIDTHS) } =>
+                        {
+                            let form = Integers::<S, 8, 8>::new(simd);
+                            self.multiply_some::<S, _>(simd, (form, outputs), now, ahead);
+                        }
+                        _ => {}
                     }
                 }
-                StepKey::Packed(_) => {}
             }
             first += group;
         }
@@ -83,6 +98,10 @@ impl<const C: usize> TurnedProduct<'_, C> {
         sums: [&mut [f64]; C],
         ahead: &mut Lines<'_>,
     ) {
+        if !S::HOLDS_PAIRS {
+            self.add_tiles::<S, F>(simd, outputs, sums, ahead);
+            return;
+        }
         let group = sums[0].len() / self.digits[0][0].len();
         if self.shape.bundles() {
             match group {

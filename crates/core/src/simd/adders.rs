@@ -1,4 +1,4 @@
-//! The processors with AVX-512 whose additions have ports of their own.
+//! The processors whose additions have ports of their own.
 
 /// Returns whether the additions of this processor have ports apart from those of products, as they do on AMD's. Without the
 /// `std` feature the processor is not asked, and the answer is no.
