@@ -5,6 +5,7 @@ use std::{fmt, fs};
 
 use serde::Serialize;
 use tfhe_sbc_core::simd::Isa;
+use tfhe_sbc_engine::caches;
 
 /// Returns the largest amount of memory that this process has used so far, in bytes; `None` where the system does not tell.
 pub(crate) fn peak_memory() -> Option<u64> {
@@ -70,21 +71,13 @@ pub(crate) struct Machine {
     peer: Option<String>,
 }
 
-/// A cache as the system names it: its size is a number of KiB with a `K`.
+/// A cache of the first core. `size` is its number of KiB with a `K`.
 #[derive(Serialize)]
 struct Cache {
     name: String,
     size: String,
-}
-
-impl Cache {
-    fn bytes(&self) -> usize {
-        let kibibytes = self
-            .size
-            .strip_suffix('K')
-            .and_then(|size| size.parse().ok());
-        kibibytes.unwrap_or(0) * 1024
-    }
+    #[serde(skip)]
+    bytes: usize,
 }
 
 impl fmt::Display for Cache {
@@ -133,7 +126,11 @@ impl Machine {
 
     /// The bytes of the largest cache; 0 if unknown.
     pub(crate) fn largest_cache(&self) -> usize {
-        self.caches.iter().map(Cache::bytes).max().unwrap_or(0)
+        self.caches
+            .iter()
+            .map(|cache| cache.bytes)
+            .max()
+            .unwrap_or(0)
     }
 
     /// Processor and flags in a line.
@@ -213,23 +210,21 @@ fn cpu_info(field: &str) -> Option<String> {
     })
 }
 
+/// The caches of the first core.
 fn caches() -> Vec<Cache> {
-    (0..8)
-        .filter_map(|index| {
-            let at = format!("/sys/devices/system/cpu/cpu0/cache/index{index}");
-            let level = line(&format!("{at}/level"))?;
-            let kind = match line(&format!("{at}/type"))?.as_str() {
-                "Data" => "d",
-                "Instruction" => "i",
-                _ => "",
-            };
-            let size = line(&format!("{at}/size"))?;
-            Some(Cache {
-                name: format!("L{level}{kind}"),
-                size,
-            })
-        })
-        .collect()
+    let named = |cache: caches::Cache| {
+        let kind = match &*cache.kind {
+            "Data" => "d",
+            "Instruction" => "i",
+            _ => "",
+        };
+        Cache {
+            name: format!("L{}{kind}", cache.level),
+            size: format!("{}K", cache.bytes >> 10),
+            bytes: cache.bytes,
+        }
+    };
+    caches::caches().into_iter().map(named).collect()
 }
 
 fn line(path: &str) -> Option<String> {

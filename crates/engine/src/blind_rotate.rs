@@ -8,9 +8,10 @@ use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::simd::{self, Isa};
 
-use crate::bootstrap_key::{BootstrapKey, bytes_of};
-use crate::gadget_product::{GadgetProductScratch, Parts};
+use crate::bootstrap_key::BootstrapKey;
+use crate::gadget_product::GadgetProductScratch;
 use crate::lookup_table::LookupTable;
+use crate::requests::Outputs;
 
 /// Rotates every table by its exponents: on return `accs` holds, one after the other, the GLWE
 /// ciphertexts of `X^-φ · table`, where `φ` is the phase of the exponents.
@@ -42,26 +43,30 @@ pub(crate) fn blind_rotate_batch<T: ProductTorus>(
     }
     let block_size = product.shape().block_size;
     let at_once = product.ciphertexts_at_once();
+    let group_count = tables.len().div_ceil(at_once);
+    let outputs = Outputs {
+        product,
+        first: 0,
+        count: product.shape().outputs,
+    };
     let mut blocks = key.blocks().peekable();
     let mut first = 0;
     while let Some(block) = blocks.next() {
-        // Each group of ciphertexts prefetches a part of the next block.
-        let next = blocks.peek().map_or(&[][..], |next| bytes_of(*next));
-        let mut parts = Parts::of(next, tables.len().div_ceil(at_once).max(1));
+        let keys = (block, blocks.peek().copied());
         let groups = accs.chunks_mut(at_once * acc_len);
         let of_groups = exponents.chunks(at_once * (dimension + 1));
-        for (group, exponents) in groups.zip(of_groups) {
+        for (i, (group, exponents)) in groups.zip(of_groups).enumerate() {
             let of = |ciphertext| &exponents[ciphertext * (dimension + 1) + first..][..block_size];
-            let next = parts.next();
+            let requests = outputs.requests(keys, i, group_count);
             match group.split_at_mut(acc_len) {
                 (acc, []) => {
                     let [scratch, _] = &mut *scratch;
-                    product.turn_by_block([acc], block, next, [of(0)], [scratch]);
+                    product.turn_by_block([acc], block, requests, [of(0)], [scratch]);
                 }
                 (one, other) => {
                     let exponents = [of(0), of(1)];
                     let scratch = scratch.each_mut();
-                    product.turn_by_block([one, other], block, next, exponents, scratch);
+                    product.turn_by_block([one, other], block, requests, exponents, scratch);
                 }
             }
         }

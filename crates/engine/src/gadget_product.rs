@@ -15,6 +15,7 @@ use tfhe_sbc_core::torus::Torus;
 
 use crate::bootstrap_key::bytes_of;
 use crate::cache_aligned::{CacheAligned, cache_aligned};
+use crate::requests::{Requests, Upcoming};
 
 /// The largest number of components of a GLWE ciphertext.
 pub(crate) const MAX_OUTPUTS: usize = MAX_GLWE_DIMENSION + 1;
@@ -212,7 +213,7 @@ impl GadgetProduct {
 
     /// Computes `acc += Σ_j (X^exponents[j] - 1) · (GGSW_j ⊡ acc)` for each of `C` ciphertexts. This multiplies `acc` by the
     /// power of `X` that belongs to the set bit of the block, or only renews its noise if no bit
-    /// is set. The exponents are mod 2N. Meanwhile `next_key`, which may be empty, is prefetched.
+    /// is set. The exponents are mod 2N. Meanwhile what `requests` has is prefetched.
     ///
     /// The results are the same, bit for bit, for any number of ciphertexts.
     ///
@@ -222,13 +223,12 @@ impl GadgetProduct {
         &self,
         accs: [&mut [T]; C],
         key: StepKey<'_>,
-        next_key: &[u8],
+        requests: Requests<'_>,
         exponents: [&[u32]; C],
         scratch: [&mut GadgetProductScratch; C],
     ) {
         let size = self.polynomial_size();
-        let [while_down, while_up] = self.share_out(next_key);
-        let mut while_down = Parts::of(while_down, C * self.digits.len());
+        let mut while_down = Pieces::of(requests.down, C * self.digits.len());
         let mut rows = [NO_ROWS; C];
         let mut sums: [&mut [f64]; C] = std::array::from_fn(|_| &mut [][..]);
         for (((acc, scratch), rows), sums) in accs.iter().zip(scratch).zip(&mut rows).zip(&mut sums)
@@ -242,7 +242,7 @@ impl GadgetProduct {
             *sums = &mut scratch.sums;
         }
         let rows = rows.each_ref();
-        self.add_rows(accs, 0, rows, (key, while_up), Some(exponents), sums);
+        self.add_rows(accs, 0, rows, (key, requests), Some(exponents), sums);
     }
 
     /// Computes `(0, …, 0, body) + Σ digit · row` in place, the digits being those of the masks.
@@ -256,12 +256,17 @@ impl GadgetProduct {
         let GadgetProductScratch { digits, sums } = scratch;
         let mut buffers = digits.chunks_exact_mut(size);
         for (component, polynomial) in glwe.chunks_exact(size).enumerate() {
-            self.take_digits(component, polynomial, &mut buffers, &mut Parts::of(&[], 1));
+            self.take_digits(
+                component,
+                polynomial,
+                &mut buffers,
+                &mut Pieces::of(Upcoming::NONE, 1),
+            );
         }
         let mask_len = glwe.len() - size;
         glwe[..mask_len].fill(T::ZERO);
         let rows = gathered(digits.chunks_exact(size));
-        let key = (StepKey::Doubles(key), &[][..]);
+        let key = (StepKey::Doubles(key), Requests::NONE);
         self.add_rows([glwe], 0, [&rows], key, None, [sums]);
     }
 
@@ -278,10 +283,15 @@ impl GadgetProduct {
         let GadgetProductScratch { digits, sums } = scratch;
         let mut buffers = digits.chunks_exact_mut(size);
         for (component, polynomial) in polynomials.chunks_exact(size).enumerate() {
-            self.take_digits(component, polynomial, &mut buffers, &mut Parts::of(&[], 1));
+            self.take_digits(
+                component,
+                polynomial,
+                &mut buffers,
+                &mut Pieces::of(Upcoming::NONE, 1),
+            );
         }
         let rows = gathered(digits.chunks_exact(size));
-        let key = (StepKey::Doubles(key), &[][..]);
+        let key = (StepKey::Doubles(key), Requests::NONE);
         self.add_rows([acc], 0, [&rows], key, None, [sums]);
     }
 
@@ -314,63 +324,41 @@ impl GadgetProduct {
         of_it.map(|&(_, place)| place)
     }
 
-    /// Writes the transformed digits of one component to the next buffers, and prefetches a part
-    /// of the next key during each transform.
+    /// Writes the transformed digits of one component to the next buffers, and prefetches a piece
+    /// of the key during each transform.
     pub(crate) fn take_digits<'b, T: Torus>(
         &self,
         component: usize,
         polynomial: &[T],
         buffers: &mut impl Iterator<Item = &'b mut [f64]>,
-        next_key: &mut Parts<'_>,
+        upcoming: &mut Pieces<'_>,
     ) {
         for (place, buffer) in self.digits_of(component).zip(buffers) {
             self.plan
-                .forward_digit(buffer, polynomial, place, next_key.next());
+                .forward_digit(buffer, polynomial, place, upcoming.next());
         }
-    }
-
-    /// Splits the next key into the part to prefetch during the forward transforms and the part to
-    /// prefetch afterwards, in proportion to the times of both. The products of a row and an
-    /// output take about a sixth of the time of a transform.
-    pub(crate) fn share_out<'k>(&self, next_key: &'k [u8]) -> [&'k [u8]; 2] {
-        let ProductShape {
-            block_size,
-            rows,
-            outputs,
-        } = self.plan.shape();
-        let down = 6 * rows;
-        let rest = 6 * outputs + block_size * rows * outputs;
-        let (down, rest) = next_key.split_at(next_key.len() * down / (down + rest));
-        [down, rest]
     }
 
     /// Adds the products of all rows to the components of each of `accs`, the first of which is component
     /// `first` of the ciphertext. `rows` are the transformed digits of all its components, and `sums`
-    /// is scratch memory of as many polynomials as the accumulator has.
+    /// is scratch memory of as many polynomials as the accumulator has. Meanwhile what `requests` has for the products and
+    /// the sums is prefetched.
     pub(crate) fn add_rows<T: ProductTorus, const C: usize>(
         &self,
         accs: [&mut [T]; C],
         first: usize,
         rows: [&Gathered<'_>; C],
-        (key, next_key): (StepKey<'_>, &[u8]),
+        (key, requests): (StepKey<'_>, Requests<'_>),
         exponents: Option<[&[u32]; C]>,
         mut sums: [&mut [f64]; C],
     ) {
         let rows = rows.map(|rows| &rows[..self.digits.len()]);
-        let ProductShape {
-            block_size,
-            rows: row_count,
-            outputs,
-        } = self.plan.shape();
-        let products = block_size * row_count * outputs;
-        let while_products = next_key.len() * products / (products + 6 * outputs);
-        let (while_products, while_up) = next_key.split_at(while_products);
         let all_sums = sums.each_mut().map(|sums| &mut **sums);
         self.plan
-            .multiply(all_sums, first, rows, key, exponents, while_products);
+            .multiply(all_sums, first, rows, key, exponents, requests.products);
         let size = self.polynomial_size();
         let components = accs.iter().map(|acc| acc.len() / size).sum();
-        let mut while_up = Parts::of(while_up, components);
+        let mut while_up = Pieces::of(requests.up, components);
         for (acc, sums) in accs.into_iter().zip(sums) {
             for (component, sum) in acc.chunks_exact_mut(size).zip(sums.chunks_exact_mut(size)) {
                 self.plan.inverse_add(component, sum, while_up.next());
@@ -393,23 +381,26 @@ pub(crate) fn gathered<'d>(digits: impl Iterator<Item = &'d [f64]>) -> Gathered<
     all
 }
 
-/// A slice that is handed out in a number of parts of about equal length.
-pub(crate) struct Parts<'k> {
-    rest: &'k [u8],
-    each: usize,
+/// A part of the key that is handed out in a number of pieces.
+pub(crate) struct Pieces<'k> {
+    all: Upcoming<'k>,
+    done: usize,
+    count: usize,
 }
 
-impl<'k> Parts<'k> {
-    pub(crate) fn of(all: &'k [u8], count: usize) -> Self {
+impl<'k> Pieces<'k> {
+    pub(crate) fn of(all: Upcoming<'k>, count: usize) -> Self {
         Self {
-            rest: all,
-            each: all.len().div_ceil(count),
+            all,
+            done: 0,
+            count,
         }
     }
 
+    /// The next piece. There are `count`.
     pub(crate) fn next(&mut self) -> &'k [u8] {
-        let (part, rest) = self.rest.split_at(self.each.min(self.rest.len()));
-        self.rest = rest;
-        part
+        let piece = self.all.piece(self.done, self.count);
+        self.done += 1;
+        piece
     }
 }

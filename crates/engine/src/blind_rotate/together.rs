@@ -13,7 +13,8 @@ use tfhe_sbc_core::glwe_product::ProductTorus;
 
 use crate::bootstrap_key::BootstrapKey;
 use crate::cache_aligned::{CacheAligned, cache_aligned};
-use crate::gadget_product::{GadgetProduct, MAX_OUTPUTS, Parts, gathered};
+use crate::gadget_product::{GadgetProduct, MAX_OUTPUTS, Pieces, gathered};
+use crate::requests::Outputs;
 
 /// The buffers for the digits of every component.
 type Digits = Vec<OwnLines<RwLock<CacheAligned<f64>>>>;
@@ -69,22 +70,24 @@ fn turn_part<T: ProductTorus>(
     let size = product.polynomial_size();
     let block_size = product.shape().block_size;
     let _left = meeting.attend();
+    let outputs = Outputs {
+        product,
+        first,
+        count: acc.len() / size,
+    };
     let mut sums = cache_aligned(0.0, acc.len());
     let mut blocks = key.blocks().peekable();
     let mut steps = exponents
         .chunks_exact(block_size)
         .zip(digits.iter().cycle());
     while let (Some(block), Some((exponents, digits))) = (blocks.next(), steps.next()) {
-        let next_key = blocks.peek().map_or(&[][..], |next| {
-            product.part_of(*next, first, acc.len() / size)
-        });
-        let [while_down, while_up] = product.share_out(next_key);
+        let requests = outputs.requests((block, blocks.peek().copied()), 0, 1);
         let own_digits = acc.chunks_exact(size).enumerate();
         let row_count = own_digits
             .clone()
             .map(|(c, _)| product.digit_count(first + c))
             .sum();
-        let mut while_down = Parts::of(while_down, row_count);
+        let mut while_down = Pieces::of(requests.down, row_count);
         for (c, component) in own_digits {
             let OwnLines(buffer) = &digits[first + c];
             let mut buffer = buffer.write().unwrap_or_else(PoisonError::into_inner);
@@ -101,7 +104,7 @@ fn turn_part<T: ProductTorus>(
             .flatten()
             .flat_map(|digits| digits.chunks_exact(size));
         let rows = gathered(rows);
-        let (key, exponents) = ((block, while_up), Some([exponents]));
+        let (key, exponents) = ((block, requests), Some([exponents]));
         product.add_rows([&mut *acc], first, [&rows], key, exponents, [&mut sums]);
     }
 }

@@ -13,6 +13,7 @@ use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::gadget_product::GadgetProduct;
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::modulus_switch::modulus_switch_into;
+use tfhe_sbc_engine::requests::Requests;
 use tfhe_sbc_engine::server_key::{SeededServerKey, ServerKey};
 use tfhe_sbc_oracle::blind_rotation::{FftErrorModel, fft_variance};
 use tfhe_sbc_oracle::noise_budget::PbsParameters;
@@ -170,7 +171,13 @@ fn compare_turn<T: ProductTorus>(set: ParameterSet, exponent: u32, bound: f64) {
         let mut expected = uniform::<T>(200, outputs, size);
         let mut acc = expected.concat();
         let (key, scratch) = (StepKey::Doubles(&key), &mut product.scratch());
-        product.turn_by_block([&mut acc[..]], key, &[], [&exponents[..]], [scratch]);
+        product.turn_by_block(
+            [&mut acc[..]],
+            key,
+            Requests::NONE,
+            [&exponents[..]],
+            [scratch],
+        );
         reference::turn_by_block(&parameters, &mut expected, &ggsws, &exponents);
         for (x, y) in acc.iter().zip(expected.concat()) {
             let error = x.sub(y).to_signed_fraction();

@@ -8,6 +8,7 @@ use tfhe_sbc_core::random::{AnyExpander, ExpanderKind, MaskSeed, fill_binary, fi
 use tfhe_sbc_core::simd::Isa;
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_engine::gadget_product::GadgetProduct;
+use tfhe_sbc_engine::requests::Requests;
 use tfhe_sbc_oracle::blind_rotation::{FftErrorModel, fft_variance};
 use tfhe_sbc_oracle::noise_budget::PbsParameters;
 
@@ -45,7 +46,13 @@ fn measured_variance(isa: Isa, parameters: &Parameters, steps: usize) -> f64 {
             .map(|&x| (x % (2 * n as u64)) as u32)
             .collect();
         let key = StepKey::Doubles(&key);
-        product.turn_by_block([&mut fast[..]], key, &[], [&exponents[..]], [&mut scratch]);
+        product.turn_by_block(
+            [&mut fast[..]],
+            key,
+            Requests::NONE,
+            [&exponents[..]],
+            [&mut scratch],
+        );
         reference::turn_by_block(parameters, &mut exact, &ggsws, &exponents);
 
         let errors: Vec<u64> = fast

@@ -7,23 +7,19 @@ use aligned_vec::{AVec, ConstAlign};
 use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape};
 use tfhe_sbc_core::simd::{DigitPlace, Isa};
+use tfhe_sbc_engine::caches::{caches, second_level_bytes};
 use tfhe_sbc_oracle::cost::{Machine, SIZES, SMALLEST_SIZE_LOG2};
 
 /// Returns the machine as the system describes it.
 pub(super) fn machine(threads: usize) -> Machine {
     let isa = Isa::detect();
-    let caches: Vec<(u32, usize)> = (0..8).filter_map(cache).collect();
-    let of_level = |level| {
-        let sizes = caches.iter().filter(|cache| cache.0 == level);
-        sizes.map(|cache| cache.1).max()
-    };
+    let sizes = caches().into_iter().map(|cache| cache.bytes);
     Machine {
         processor: processor().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
         instruction_set: isa.name().to_owned(),
         threads,
-        // Most processors have at least this much; it is taken if the system gives no size.
-        level_2_bytes: of_level(2).unwrap_or(1 << 20),
-        last_level_bytes: caches.iter().map(|cache| cache.1).max().unwrap_or(0),
+        level_2_bytes: second_level_bytes(),
+        last_level_bytes: sizes.max().unwrap_or(0),
         outputs_at_once: plan(SMALLEST_SIZE_LOG2, isa).map_or(1, |plan| plan.outputs_at_once()),
     }
 }
@@ -34,15 +30,6 @@ fn processor() -> Option<String> {
         let (name, value) = line.split_once(':')?;
         (name.trim() == "model name").then(|| value.trim().to_owned())
     })
-}
-
-/// The level and the bytes of a cache of the first core.
-fn cache(index: usize) -> Option<(u32, usize)> {
-    let at = format!("/sys/devices/system/cpu/cpu0/cache/index{index}");
-    let line = |name: &str| std::fs::read_to_string(format!("{at}/{name}")).ok();
-    let size = line("size")?;
-    let kibibytes: usize = size.trim().strip_suffix('K')?.parse().ok()?;
-    Some((line("level")?.trim().parse().ok()?, kibibytes << 10))
 }
 
 fn plan(size_log2: u32, isa: Isa) -> Option<ExternalProductPlan> {
