@@ -23,9 +23,9 @@
 use crate::packed_len::packed_len;
 use crate::torus::Torus;
 
-#[cfg(feature = "aes")]
 #[cfg(target_arch = "x86_64")]
 mod adders;
+#[cfg(feature = "aes")]
 mod aes;
 mod ahead;
 #[cfg(all(target_arch = "arm", target_abi = "eabihf"))]
