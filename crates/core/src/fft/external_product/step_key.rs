@@ -16,7 +16,7 @@ pub enum StepKey<'k> {
     Packed(PackedKey<'k>),
 }
 
-/// The key of a step as integers, in the order of the [instruction set](crate::simd::Isa::arrange_packed).
+/// The key of a step as integers, in the order in which the products of the instruction set read them.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedKey<'k> {
     /// The numbers of bytes of the integers; those of 8 are doubles.
