@@ -1,9 +1,9 @@
-//! The products of a [`TurnedProduct`] where registers have no room for all sums of two ciphertexts, as with AVX2: vector of points by
-//! vector of points, and of two ciphertexts, half of the outputs after the other.
+//! The products of a [`TurnedProduct`] where registers have no room for all sums of two ciphertexts, as with AVX2. They are computed vector of points by
+//! vector of points.
 //!
 //! At a vector of points the innermost loop adds the products of a list of numbers with the key to four sums: of all key bits and
-//! rows, the digits times the factors `X^a - 1`, or for [bundles](super::ProductShape::bundles) of all key bits the factors. For two ciphertexts the key is
-//! read, and unpacked, once.
+//! rows, the digits times the factors `X^a - 1`, or for [bundles](super::ProductShape::bundles) of all key bits the factors. For two ciphertexts the sums
+//! are those of two outputs of both, so that a number of the key is read, and unpacked, once. With bundles the sums are those of one ciphertext after the other.
 
 use super::MOST_TURNED_ROWS;
 use super::key_form::Form;
