@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 pub struct Cache {
     /// The level: 1 is next to the core.
     pub level: u32,
-    /// What it caches, as Linux writes it: `Data`, `Instruction` or `Unified`.
+    /// The kind, in the words of Linux: `Data`, `Instruction` or `Unified`, which is both.
     pub kind: String,
     /// The number of bytes.
     pub bytes: usize,

@@ -1,4 +1,4 @@
-//! Which parts of the key are requested from memory while a step of a blind rotation computes something else.
+//! Requests for parts of the key, made ahead of their use while a step of a blind rotation computes something else.
 //!
 //! If the second-level cache has room for the keys of two steps, all of the next one is requested during this step, evenly and in its order. If not,
 //! lines that are requested so early push those out that are needed first, and a core that waits for as many lines as it can

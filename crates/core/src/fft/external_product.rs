@@ -308,6 +308,12 @@ impl ExternalProductPlan {
             assert!(digits.iter().all(|digit| digit.len() == size));
         }
         assert!(key.fits(shape, self.output_key_len()));
+        if let StepKey::Packed(key) = key {
+            assert!(
+                self.reads_packed_keys(key.width),
+                "a packed key where none is read"
+            );
+        }
         let exponents_or_none = exponents.unwrap_or([&[0]; C]);
         assert!(
             exponents_or_none

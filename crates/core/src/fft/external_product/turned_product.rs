@@ -81,6 +81,7 @@ impl<const C: usize> TurnedProduct<'_, C> {
                             let form = Integers::<S, 8, 8>::new(simd);
                             self.multiply_some::<S, _>(simd, (form, outputs), now, ahead);
                         }
+                        // Refused by the caller.
                         _ => {}
                     }
                 }

@@ -13,12 +13,12 @@ use super::{Avx2, INTEGERS};
 const LANES: usize = 4;
 /// The number of bytes of an integer.
 const BYTES: usize = 6;
-/// What all lanes of the first vector occupy.
+/// The number of bytes of a pair that hold the integers of the first vector, and the high bits of those of the second one.
 const FIRST: usize = LANES * size_of::<u64>();
 
 /// 2^68. In a double from 2^68 to 2^69, bit 0 counts 2^16, so that an integer of 48 bits in the low bits is the top of one of 64.
 const BASE: f64 = INTEGERS * 65_536.0;
-/// [`BASE`] and what the least integer lacks to 0, 2^63.
+/// The double that stands for the integer 0: [`BASE`] plus 2^63, because integers are counted from -2^47 in units of 2^16.
 const ZERO: f64 = BASE + 9_223_372_036_854_775_808.0;
 
 /// Brings a pair of vectors of integers to the order that [`load_pair`](Avx2::load_pair) reads. Doubles stay as they are.
