@@ -357,7 +357,7 @@ impl<'k, T: ProductTorus> Evaluator<'k, T> {
                 tables,
                 &self.switch_modulus(small, tables),
                 &mut accs,
-                &mut std::array::from_fn(|_| key.product().scratch()),
+                &mut key.product().scratch_of_two(),
             );
             self.extract_into(outputs, tables, &accs);
         });

@@ -3,6 +3,8 @@
 //! GLWE` (TFHE: Fast Fully Homomorphic Encryption over the Torus, section 3.2), on which the
 //! rotation by a block of key bits is built; with those of a switch key it is a GLWE key switch.
 
+mod scratch;
+
 use tfhe_sbc_core::dimensions::PolynomialSize;
 use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape, StepKey};
 use tfhe_sbc_core::glwe_product::ProductTorus;
@@ -13,8 +15,9 @@ use tfhe_sbc_core::parameters::{
 use tfhe_sbc_core::simd::{self, DigitPlace, Isa};
 use tfhe_sbc_core::torus::Torus;
 
+pub use self::scratch::GadgetProductScratch;
+use self::scratch::{polynomials, polynomials_mut};
 use crate::bootstrap_key::bytes_of;
-use crate::cache_aligned::{CacheAligned, cache_aligned};
 use crate::requests::{Requests, Upcoming};
 
 /// The largest number of components of a GLWE ciphertext.
@@ -46,12 +49,6 @@ impl From<&Parameters> for GlweShape {
             outputs: parameters.glwe_dimension().0 + 1,
         }
     }
-}
-
-/// The scratch memory of products of one kind.
-pub struct GadgetProductScratch {
-    digits: CacheAligned<f64>,
-    sums: CacheAligned<f64>,
 }
 
 impl GadgetProduct {
@@ -172,12 +169,14 @@ impl GadgetProduct {
 
     /// Returns scratch memory for a thread.
     pub fn scratch(&self) -> GadgetProductScratch {
-        let ProductShape { rows, outputs, .. } = self.plan.shape();
-        let size = self.polynomial_size();
-        GadgetProductScratch {
-            digits: cache_aligned(0.0, rows * size),
-            sums: cache_aligned(0.0, outputs * size),
-        }
+        GadgetProductScratch::new(self.plan.shape(), self.polynomial_size(), 0)
+    }
+
+    /// Returns scratch memory for a thread that processes two ciphertexts together.
+    pub fn scratch_of_two(&self) -> [GadgetProductScratch; 2] {
+        let of =
+            |place| GadgetProductScratch::new(self.plan.shape(), self.polynomial_size(), place);
+        [of(0), of(1)]
     }
 
     /// Transforms a polynomial of a key, multiplied by `sign`, and stores it in the key of its
@@ -234,12 +233,14 @@ impl GadgetProduct {
         for (((acc, scratch), rows), sums) in accs.iter().zip(scratch).zip(&mut rows).zip(&mut sums)
         {
             assert_eq!(acc.len(), self.plan.shape().outputs * size);
-            let mut buffers = scratch.digits.chunks_exact_mut(size);
+            let (digits, of_sums) = scratch.parts();
+            let mut buffers = polynomials_mut(digits, size);
             for (component, polynomial) in acc.chunks_exact(size).enumerate() {
                 self.take_digits(component, polynomial, &mut buffers, &mut while_down);
             }
-            *rows = gathered(scratch.digits.chunks_exact(size));
-            *sums = &mut scratch.sums;
+            drop(buffers);
+            *rows = gathered(polynomials(digits, size));
+            *sums = of_sums;
         }
         let rows = rows.each_ref();
         self.add_rows(accs, 0, rows, (key, requests), Some(exponents), sums);
@@ -253,8 +254,8 @@ impl GadgetProduct {
         scratch: &mut GadgetProductScratch,
     ) {
         let size = self.polynomial_size();
-        let GadgetProductScratch { digits, sums } = scratch;
-        let mut buffers = digits.chunks_exact_mut(size);
+        let (digits, sums) = scratch.parts();
+        let mut buffers = polynomials_mut(digits, size);
         for (component, polynomial) in glwe.chunks_exact(size).enumerate() {
             self.take_digits(
                 component,
@@ -265,24 +266,25 @@ impl GadgetProduct {
         }
         let mask_len = glwe.len() - size;
         glwe[..mask_len].fill(T::ZERO);
-        let rows = gathered(digits.chunks_exact(size));
+        drop(buffers);
+        let rows = gathered(polynomials(digits, size));
         let key = (StepKey::Doubles(key), Requests::NONE);
         self.add_rows([glwe], 0, [&rows], key, None, [sums]);
     }
 
-    /// Adds `Σ digit · row` to the ciphertext `acc`, the digits being those of `polynomials`, one for each
+    /// Adds `Σ digit · row` to the ciphertext `acc`, the digits being those of the polynomials `inputs`, one for each
     /// component, which may have other scalars.
     pub(crate) fn add_switched<T: ProductTorus, D: Torus>(
         &self,
         acc: &mut [T],
-        polynomials: &[D],
+        inputs: &[D],
         key: &[f64],
         scratch: &mut GadgetProductScratch,
     ) {
         let size = self.polynomial_size();
-        let GadgetProductScratch { digits, sums } = scratch;
-        let mut buffers = digits.chunks_exact_mut(size);
-        for (component, polynomial) in polynomials.chunks_exact(size).enumerate() {
+        let (digits, sums) = scratch.parts();
+        let mut buffers = polynomials_mut(digits, size);
+        for (component, polynomial) in inputs.chunks_exact(size).enumerate() {
             self.take_digits(
                 component,
                 polynomial,
@@ -290,7 +292,8 @@ impl GadgetProduct {
                 &mut Pieces::of(Upcoming::NONE, 1),
             );
         }
-        let rows = gathered(digits.chunks_exact(size));
+        drop(buffers);
+        let rows = gathered(polynomials(digits, size));
         let key = (StepKey::Doubles(key), Requests::NONE);
         self.add_rows([acc], 0, [&rows], key, None, [sums]);
     }
