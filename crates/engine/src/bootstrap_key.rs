@@ -9,7 +9,7 @@
 
 use std::io;
 
-use tfhe_sbc_core::fft::external_product::StepKey;
+use tfhe_sbc_core::fft::external_product::{PackedKey, StepKey};
 use tfhe_sbc_core::glwe::GlweSecretKey;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{KeyBodyBits, key_body_bits};
@@ -173,7 +173,7 @@ impl BootstrapKey {
         let steps = match width(&product, parameters, key_body_bits(parameters)) {
             Some(width) => {
                 let step_len = product.packed_key_len(width);
-                let mut integers = LargeBuffer::zeroed(steps * step_len);
+                let mut integers = LargeBuffer::zeroed(steps * step_len + PackedKey::BEHIND);
                 // These are doubles, too, where masks have 8 bytes.
                 let words = filler_words().map(|word| word as f64);
                 let bytes = integers.iter_mut().zip(words.flat_map(f64::to_le_bytes));
@@ -236,7 +236,7 @@ impl BootstrapKey {
 pub(crate) fn bytes_of(key: StepKey<'_>) -> &[u8] {
     match key {
         StepKey::Doubles(doubles) => bytemuck::cast_slice(doubles),
-        StepKey::Packed(packed) => packed.bytes,
+        StepKey::Packed(packed) => &packed.bytes[..packed.bytes.len() - PackedKey::BEHIND],
     }
 }
 

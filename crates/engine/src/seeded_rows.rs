@@ -222,7 +222,7 @@ impl<T: ProductTorus> SeededRows<T> {
         let mut packed = PackedSteps {
             width,
             block_size,
-            integers: LargeBuffer::zeroed(steps * step_len),
+            integers: LargeBuffer::zeroed(steps * step_len + PackedKey::BEHIND),
             units: vec![0.0; steps * block_size],
         };
         packed
@@ -337,7 +337,7 @@ pub(crate) struct PackedSteps {
     pub(crate) width: PackedWidth,
     /// The number of key bits of a step.
     pub(crate) block_size: usize,
-    /// The integers, step by step.
+    /// The integers, step by step, and the bytes [behind](PackedKey::BEHIND) those of the last one.
     pub(crate) integers: LargeBuffer<u8>,
     /// The unit of each key bit.
     pub(crate) units: Vec<f64>,
@@ -351,10 +351,10 @@ impl PackedSteps {
 
     /// The key of a step.
     pub(crate) fn step(&self, step: usize) -> PackedKey<'_> {
-        let step_len = self.integers.len() / self.len();
+        let step_len = (self.integers.len() - PackedKey::BEHIND) / self.len();
         PackedKey {
             width: self.width,
-            bytes: &self.integers[step * step_len..][..step_len],
+            bytes: &self.integers[step * step_len..][..step_len + PackedKey::BEHIND],
             units: &self.units[step * self.block_size..][..self.block_size],
         }
     }

@@ -160,7 +160,7 @@ impl ExternalProductPlan {
         self.shape.block_size * self.shape.rows * self.fft.polynomial_size().get()
     }
 
-    /// Returns the number of bytes of the key of a step of `width`.
+    /// Returns the number of bytes of the integers of the key of a step of `width`, without those [behind](PackedKey::BEHIND) them.
     pub fn packed_key_len(&self, width: PackedWidth) -> usize {
         packed_key_len(width, self.shape.outputs, self.output_key_len())
     }
@@ -196,7 +196,8 @@ impl ExternalProductPlan {
         assert_eq!(packed.len(), self.packed_key_len(width));
         assert_eq!(units.len(), block_size);
         units.fill(0.0);
-        let of_bit = self.numbers_at_points() / block_size;
+        let at_points = self.numbers_at_points();
+        let of_bit = at_points / block_size;
         for (i, doubles) in doubles.chunks_exact(of_bit).enumerate() {
             let unit = &mut units[i % block_size];
             *unit = doubles.iter().fold(*unit, |most, x| most.max(x.abs()));
@@ -208,10 +209,11 @@ impl ExternalProductPlan {
             (masks, packed_masks, width.mask_bytes()),
             (body, packed_body, width.body_bytes()),
         ] {
-            let of_bits = packed.chunks_exact_mut(of_bit * bytes).enumerate();
-            for (doubles, (i, packed)) in doubles.chunks_exact(of_bit).zip(of_bits) {
-                for (&x, packed) in doubles.iter().zip(packed.chunks_exact_mut(bytes)) {
-                    pack_number(x, units[i % block_size], packed);
+            let packed = packed.chunks_exact_mut(at_points * bytes);
+            for (doubles, packed) in doubles.chunks_exact(at_points).zip(packed) {
+                let numbers = doubles.iter().zip(packed.chunks_exact_mut(bytes));
+                for (i, (&x, packed)) in numbers.enumerate() {
+                    pack_number(x, units[i / of_bit], packed);
                 }
                 self.fft.isa().arrange_packed(bytes, packed);
             }

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::box_muller::WORDS;
-use super::convert::ROUNDER;
+use super::convert::{ABOVE_TURN, ROUNDER, ROUNDER_51};
 use super::decompose::DigitPlace;
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::TorusSlice;
@@ -174,9 +174,18 @@ impl Simd for Avx2 {
     fn load_packed_pair<const BYTES: usize>(self, (): (), pair: &[u8]) -> [Self::F64; 2] {
         self.load_pair::<BYTES>(pair)
     }
+    #[inline(always)]
+    fn load_of_packed_quad<const BYTES: usize, const PAIR: usize>(
+        self,
+        (): (),
+        quad: &[u8],
+        shifted: &[u8],
+    ) -> [Self::F64; 2] {
+        self.load_of_quad::<BYTES, PAIR>(quad, shifted)
+    }
     #[inline]
-    fn arrange_pair<const BYTES: usize>(pair: &mut [u8]) {
-        packed_key::arrange_pair::<BYTES>(pair);
+    fn arrange_packed<const BYTES: usize>(numbers: &mut [u8]) {
+        packed_key::arrange::<BYTES>(numbers);
     }
     #[inline(always)]
     fn load(self, chunk: &Self::Chunk) -> Self::F64 {
@@ -282,6 +291,19 @@ impl Simd for Avx2 {
                 _mm256_xor_si256(x, _mm256_set1_epi64x((INTEGERS.to_bits() ^ half) as i64));
             _mm256_sub_pd(_mm256_castsi256_pd(biased), _mm256_set1_pd(bias))
         })
+    }
+    #[inline(always)]
+    fn add_turns_u64(self, acc: &mut [u64], turns: Self::F64) {
+        let acc: &mut [u64; 4] = acc.try_into().expect("4 elements");
+        // As in `convert::turns_to_u64`.
+        let (rounder, both) = (self.splat(ROUNDER), self.splat(ROUNDER + ROUNDER_51));
+        let whole = self.sub(self.add(turns, rounder), both);
+        let rest = self.sub(turns, whole);
+        proved!({
+            let rounded = _mm256_slli_epi64::<{ ABOVE_TURN as i32 }>(_mm256_castpd_si256(rest));
+            let sum = _mm256_add_epi64(_mm256_loadu_si256(acc.as_ptr().cast()), rounded);
+            _mm256_storeu_si256(acc.as_mut_ptr().cast(), sum);
+        });
     }
     #[inline(always)]
     fn add_small_u32(self, acc: &mut [u32], x: Self::F64) {

@@ -44,34 +44,34 @@ pub(super) fn u64_to_f64(out: &mut [f64], input: &[u64]) {
 }
 
 /// `ROUNDER` for multiples of `2^-32`, of numbers below 2^19 in magnitude.
-const HIGH_ROUNDER: f64 = ROUNDER / TWO_32;
-/// `ROUNDER` for multiples of `2^-64`, of numbers below 2^-13 in magnitude.
-const LOW_ROUNDER: f64 = HIGH_ROUNDER / TWO_32;
+const ROUNDER_32: f64 = ROUNDER / TWO_32;
+/// `ROUNDER` for multiples of `2^-51`, of numbers below 1 in magnitude.
+pub(super) const ROUNDER_51: f64 = 3.0;
+/// The number of bits of a double above those that count multiples of `2^-51` of a turn in a sum with [`ROUNDER_51`].
+pub(super) const ABOVE_TURN: u32 = 64 - 51;
 
 /// Returns the multiple of `2^-32` nearest to a fraction of the torus, mod 1. It must be below 2^51 in magnitude.
 #[inline(always)]
 pub(super) fn turns_to_u32(turns: f64) -> u32 {
-    (fraction(turns) + HIGH_ROUNDER).to_bits() as u32
+    fraction_plus(turns, ROUNDER_32).to_bits() as u32
 }
 
-/// Returns the multiple of `2^-64` nearest to a fraction of the torus, mod 1. It must be below 2^51 in magnitude; a larger
+/// Returns the multiple of `2^-51` nearest to a fraction of the torus, mod 1. It must be below 2^51 in magnitude; a larger
 /// double has no bit below 1/2, so that nothing of the torus is left in it.
+///
+/// The product of a polynomial with a key has coefficients of 2^8 turns and more, which a double represents to 2^-44 at best. Finer multiples would
+/// take twice as many operations, for bits that are errors of the transform.
 #[inline(always)]
 pub(super) fn turns_to_u64(turns: f64) -> u64 {
-    let turns = fraction(turns);
-    let biased_high = turns + HIGH_ROUNDER;
-    // |low| <= 2^-33, and the difference is exact.
-    let low = turns - (biased_high - HIGH_ROUNDER);
-    // The shift drops the bias of the high half, and whole turns.
-    (biased_high.to_bits() << 32)
-        .wrapping_add((low + LOW_ROUNDER).to_bits())
-        .wrapping_sub(LOW_ROUNDER.to_bits())
+    fraction_plus(turns, ROUNDER_51).to_bits() << ABOVE_TURN
 }
 
-/// Returns `x` minus an integer, in `[-1/2, 1/2]`: a representative mod 1 of a number below 2^51 in magnitude.
+/// Returns the sum of `rounder`, an integer below 2^51, and the representative of `x` mod 1 in `[-1/2, 1/2]`, rounded once. `x` must be below 2^51 in magnitude.
 #[inline(always)]
-fn fraction(x: f64) -> f64 {
-    x - ((x + ROUNDER) - ROUNDER)
+fn fraction_plus(x: f64, rounder: f64) -> f64 {
+    // The integer nearest to x, minus the rounder: exact.
+    let whole = (x + ROUNDER) - (ROUNDER + rounder);
+    x - whole
 }
 
 /// Computes `out = low + 2^step_log2 * value`.

@@ -71,6 +71,8 @@ pub use neon::Neon;
 pub(crate) use ntt::ntt_reduce;
 #[cfg(not(all(target_arch = "arm", target_abi = "eabihf")))]
 pub(crate) use ntt::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfly};
+#[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
+pub(crate) use packed_key::quad_shift;
 pub(crate) use portable::Portable;
 pub(crate) use rows::{Rows, RowsRef};
 pub(crate) use torus_slice::as_bytes_mut;

@@ -107,7 +107,8 @@ fn check_turns<S: Simd>(simd: S, isa: Isa, acc: &[u64], doubles: &[f64]) {
         for (i, &x) in chunk.as_ref().iter().enumerate() {
             let sum = acc[i].wrapping_add(exact_rounding(x) as u64);
             if x.abs() < 2f64.powi(64 + 51) {
-                assert_eq!(wide[i], sum, "{} {x:e}", isa.name());
+                let error = wide[i].wrapping_sub(sum) as i64;
+                assert!(error.abs() <= 1 << 12, "{} {x:e}: {error}", isa.name());
             }
             if x.abs() < 2f64.powi(32 + 51) {
                 assert_eq!(narrow[i], sum as u32, "{} {x:e}", isa.name());

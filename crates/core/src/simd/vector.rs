@@ -66,16 +66,29 @@ pub(crate) trait Simd: Copy {
     fn packed_places<const BYTES: usize>(self) -> Self::PackedPlaces;
     /// Reads two vectors of the numbers of a packed key of one of the [`PACKED_WIDTHS`](Self::PACKED_WIDTHS), which have `BYTES` bytes: doubles, if these are 8, or integers, as if each was the top of an
     /// integer of 64 bits whose other bits are 0. `pair` has `2 * LANES * BYTES` bytes, in the order of
-    /// [`arrange_pair`](Simd::arrange_pair).
+    /// [`arrange_packed`](Simd::arrange_packed).
     fn load_packed_pair<const BYTES: usize>(
         self,
         places: Self::PackedPlaces,
         pair: &[u8],
     ) -> [Self::F64; 2];
-    /// Brings the bytes of two vectors of integers, one after the other, little-endian and in two's complement, to the order in which
-    /// [`load_packed_pair`](Simd::load_packed_pair) reads them.
+    /// Reads pair `PAIR`, 0 or 1, of four vectors of such numbers, two pairs in the order of [`arrange_packed`](Simd::arrange_packed). `shifted` begins
+    /// [`quad_shift`](super::quad_shift) bytes behind the beginning of `quad`, and is as long.
+    #[inline(always)]
+    fn load_of_packed_quad<const BYTES: usize, const PAIR: usize>(
+        self,
+        places: Self::PackedPlaces,
+        quad: &[u8],
+        _shifted: &[u8],
+    ) -> [Self::F64; 2] {
+        let pair = quad.len() / 2;
+        self.load_packed_pair::<BYTES>(places, &quad[PAIR * pair..][..pair])
+    }
+    /// Brings the bytes of all numbers that belong to the same output and the same vector of points, little-endian and in two's complement, to the order in which
+    /// they are read: two pairs of vectors at a time with [`load_of_packed_quad`](Simd::load_of_packed_quad), where this differs from two of
+    /// [`load_packed_pair`](Simd::load_packed_pair), and the last of an odd number of pairs with the latter.
     #[inline]
-    fn arrange_pair<const BYTES: usize>(_pair: &mut [u8]) {}
+    fn arrange_packed<const BYTES: usize>(_numbers: &mut [u8]) {}
     /// Writes a chunk, of any alignment.
     fn store(self, chunk: &mut Self::Chunk, value: Self::F64);
     /// Prefetches a cache line. It is only a hint.
@@ -142,7 +155,7 @@ pub(crate) trait Simd: Copy {
             acc.wrapping_add(convert::turns_to_u32(x))
         });
     }
-    /// Computes `acc += round(2^64 turns) mod 2^64` for `LANES` numbers below 2^51 in magnitude.
+    /// Computes `acc += 2^64 turns mod 2^64` for `LANES` numbers below 2^51 in magnitude. The products are rounded to multiples of 2^13, or of a smaller power of two.
     #[inline(always)]
     fn add_turns_u64(self, acc: &mut [u64], turns: Self::F64) {
         self.zip_with(acc, turns, |acc, x| {

@@ -21,7 +21,7 @@ pub enum StepKey<'k> {
 pub struct PackedKey<'k> {
     /// The numbers of bytes of the integers; those of 8 are doubles.
     pub width: PackedWidth,
-    /// The integers, one after the other: those of the outputs, of which the last one is the body.
+    /// The integers, one after the other: those of the outputs, of which the last one is the body; and [`BEHIND`](Self::BEHIND) bytes behind them.
     pub bytes: &'k [u8],
     /// The factor of the coefficients of each key bit. An integer of the bit, shifted up to fill 64 bits, times this factor is the
     /// coefficient.
@@ -36,7 +36,10 @@ pub(super) fn packed_key_len(width: PackedWidth, outputs: usize, output_len: usi
 }
 
 impl<'k> PackedKey<'k> {
-    /// Returns the integers of output `output` of `outputs`, which have `output_len` coefficients each.
+    /// The number of bytes behind the integers that products may read. They do not change the results.
+    pub const BEHIND: usize = 128;
+
+    /// Returns the integers of output `output` of `outputs`, which have `output_len` coefficients each, and the bytes behind them.
     pub(super) fn of_output(self, output: usize, outputs: usize, output_len: usize) -> &'k [u8] {
         let start = output * self.width.mask_bytes() * output_len;
         let bytes = match output + 1 == outputs {
@@ -44,7 +47,7 @@ impl<'k> PackedKey<'k> {
             false => self.width.mask_bytes(),
         };
         self.bytes
-            .get(start..start + bytes * output_len)
+            .get(start..start + bytes * output_len + Self::BEHIND)
             .unwrap_or(&[])
     }
 }
@@ -57,7 +60,8 @@ impl StepKey<'_> {
         match self {
             Self::Doubles(doubles) => doubles.len() == outputs * output_len,
             Self::Packed(key) => {
-                key.bytes.len() == packed_key_len(key.width, outputs, output_len)
+                key.bytes.len()
+                    == packed_key_len(key.width, outputs, output_len) + PackedKey::BEHIND
                     && key.units.len() == shape.block_size
             }
         }

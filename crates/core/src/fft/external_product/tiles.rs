@@ -76,7 +76,7 @@ impl<const C: usize> TurnedProduct<'_, C> {
                     }
                 }
                 let turned = turned.each_ref().map(|turned| &turned[..bits * rows]);
-                let keys = at_points(keys, at, vectors);
+                let keys = at_points::<S, F, O>(keys, at, vectors);
                 // Registers have room for the sums of four outputs of a ciphertext, or of two outputs of two ciphertexts.
                 if C == 1 {
                     let sum = sums_of_products::<S, F, C, 1, O>(simd, form, turned, keys, O);
@@ -119,7 +119,7 @@ impl<const C: usize> TurnedProduct<'_, C> {
             self.factors_at(simd, &mut factors, (node, nodes));
             for row in 0..S::LANES {
                 let at = node * S::LANES + row;
-                let keys = at_points(keys, at, vectors);
+                let keys = at_points::<S, F, O>(keys, at, vectors);
                 for ((factors, digits), sums) in factors.iter().zip(self.digits).zip(&mut sums) {
                     let factors = [&factors[row][..bits]];
                     let [bundles] =
@@ -218,17 +218,20 @@ fn turn_rows<S: Simd>(
 
 /// Returns the parts of keys that belong to vector of points `at` of `vectors`.
 #[inline(always)]
-fn at_points<N, const O: usize>(keys: [&[N]; O], at: usize, vectors: usize) -> [&[N]; O] {
+fn at_points<S: Simd, F: Form<S>, const O: usize>(
+    keys: [&[F::Number]; O],
+    at: usize,
+    vectors: usize,
+) -> [&[F::Number]; O] {
     let mut now = keys;
-    for key in &mut now {
-        let len = key.len() / vectors;
-        *key = &key[at * len..][..len];
+    for (o, key) in now.iter_mut().enumerate() {
+        *key = F::at_points(key, o + 1 == O, at, vectors);
     }
     now
 }
 
-/// Returns the sum `Σ_i factors[c][i] · keys[o][R · i + r]` for each `c`, `o` and `r`, for one or two ciphertexts `c` and one to four outputs `o`. There are `left` outputs in
-/// the group, from the first of these on. The keys are read once for all ciphertexts.
+/// Returns the sum `Σ_i factors[c][i] · keys[o][R · i + r]` for each `c`, `o` and `r`, for one or two ciphertexts `c` and one to four outputs `o`, and `R` = 1 or 2. There are `left` outputs in
+/// the group, from the first of these on. The keys are read once for all ciphertexts, two pairs of vectors at a time.
 #[inline(always)]
 fn sums_of_products<S: Simd, F: Form<S>, const C: usize, const R: usize, const T: usize>(
     simd: S,
@@ -237,28 +240,64 @@ fn sums_of_products<S: Simd, F: Form<S>, const C: usize, const R: usize, const T
     keys: [&[F::Number]; T],
     left: usize,
 ) -> [[[Factor<S>; R]; T]; C] {
+    match R {
+        2 => sums_of_quads::<S, F, C, R, 1, T>(simd, form, factors, keys, left),
+        _ => {
+            let mut sums = sums_of_quads::<S, F, C, R, 2, T>(simd, form, factors, keys, left);
+            let count = factors[0].len();
+            if !count.is_multiple_of(2) {
+                for (o, key) in keys.iter().enumerate() {
+                    let is_last = o + 1 == left;
+                    let key = form.load(simd, F::last_pair(key, is_last, count), is_last);
+                    for (sums, factors) in sums.iter_mut().zip(factors) {
+                        add_product(simd, &mut sums[o][0], factors[count - 1], key);
+                    }
+                }
+            }
+            sums
+        }
+    }
+}
+
+/// Does the same as [`sums_of_products`] for all pairs that can be read two at a time: those of `P` factors, of which each is multiplied with `R`.
+#[inline(always)]
+fn sums_of_quads<
+    S: Simd,
+    F: Form<S>,
+    const C: usize,
+    const R: usize,
+    const P: usize,
+    const T: usize,
+>(
+    simd: S,
+    form: F,
+    factors: [&[Factor<S>]; C],
+    keys: [&[F::Number]; T],
+    left: usize,
+) -> [[[Factor<S>; R]; T]; C] {
     let mut sums = [[[[simd.splat(0.0); 2]; R]; T]; C];
-    let numbers = factors[0].iter().zip(factors[C - 1]);
-    let pairs = |o: usize| F::pairs_of::<R>(keys[o], o + 1 == left);
+    let numbers = factors[0].as_chunks::<P>().0.iter();
+    let numbers = numbers.zip(factors[C - 1].as_chunks::<P>().0);
+    let quads = |o: usize| F::quads(keys[o], o + 1 == left);
     // A loop over iterators side by side has no other branch than its own, so that products are not separated from negations.
     match T {
         1 => {
-            for (a, x) in pairs(0).zip(numbers) {
+            for (a, x) in quads(0).zip(numbers) {
                 add_products(simd, form, &mut sums, x, [a], left);
             }
         }
         2 => {
-            for ((a, b), x) in pairs(0).zip(pairs(1)).zip(numbers) {
+            for ((a, b), x) in quads(0).zip(quads(1)).zip(numbers) {
                 add_products(simd, form, &mut sums, x, [a, b], left);
             }
         }
         3 => {
-            for (((a, b), c), x) in pairs(0).zip(pairs(1)).zip(pairs(2)).zip(numbers) {
+            for (((a, b), c), x) in quads(0).zip(quads(1)).zip(quads(2)).zip(numbers) {
                 add_products(simd, form, &mut sums, x, [a, b, c], left);
             }
         }
         _ => {
-            let (below, above) = (pairs(0).zip(pairs(1)), pairs(2).zip(pairs(3)));
+            let (below, above) = (quads(0).zip(quads(1)), quads(2).zip(quads(3)));
             for (((a, b), (c, d)), x) in below.zip(above).zip(numbers) {
                 add_products(simd, form, &mut sums, x, [a, b, c, d], left);
             }
@@ -267,32 +306,53 @@ fn sums_of_products<S: Simd, F: Form<S>, const C: usize, const R: usize, const T
     sums
 }
 
-/// Adds the products of a number of each of `C` ciphertexts, the second of which is ignored for one, with `R` pairs of each output.
+/// Adds the products of `P` numbers of each of `C` ciphertexts, the second of which are ignored for one, with two pairs of each output.
 #[inline(always)]
-fn add_products<S, F, const C: usize, const R: usize, const T: usize, const K: usize>(
+fn add_products<
+    S,
+    F,
+    const C: usize,
+    const R: usize,
+    const P: usize,
+    const T: usize,
+    const K: usize,
+>(
     simd: S,
     form: F,
     sums: &mut [[[Factor<S>; R]; T]; C],
-    (first, second): (&Factor<S>, &Factor<S>),
-    keys: [&F::Pairs<R>; K],
+    (first, second): (&[Factor<S>; P], &[Factor<S>; P]),
+    keys: [F::Quad<'_>; K],
     left: usize,
 ) where
     S: Simd,
     F: Form<S>,
 {
     for o in 0..T.min(K) {
-        for r in 0..R {
-            let is_last = o + 1 == left;
-            let Complex { re, im } = form.load(simd, F::pair(keys[o], r, is_last), is_last);
-            for (sums, [x_re, x_im]) in sums.iter_mut().zip([*first, *second]) {
-                let sum = &mut sums[o][r];
-                sum[0] = simd.mul_add(x_re, re, sum[0]);
-                sum[1] = simd.mul_add(x_re, im, sum[1]);
-                sum[0] = simd.neg_mul_add(x_im, im, sum[0]);
-                sum[1] = simd.mul_add(x_im, re, sum[1]);
-            }
+        let is_last = o + 1 == left;
+        // One pair after the other, because registers have no room for both.
+        let key = form.load_of_quad::<0>(simd, keys[o], is_last);
+        for (sums, x) in sums.iter_mut().zip([first, second]) {
+            add_product(simd, &mut sums[o][0], x[0], key);
+        }
+        let key = form.load_of_quad::<1>(simd, keys[o], is_last);
+        for (sums, x) in sums.iter_mut().zip([first, second]) {
+            add_product(simd, &mut sums[o][R - 1], x[P - 1], key);
         }
     }
+}
+
+/// Adds `x · key`.
+#[inline(always)]
+fn add_product<S: Simd>(
+    simd: S,
+    sum: &mut Factor<S>,
+    [x_re, x_im]: Factor<S>,
+    Complex { re, im }: Complex<S::F64>,
+) {
+    sum[0] = simd.mul_add(x_re, re, sum[0]);
+    sum[1] = simd.mul_add(x_re, im, sum[1]);
+    sum[0] = simd.neg_mul_add(x_im, im, sum[0]);
+    sum[1] = simd.mul_add(x_im, re, sum[1]);
 }
 
 /// Stores the sums of outputs from `first` on, of polynomials of twice `vectors` vectors, at vector of points `at`.
