@@ -59,8 +59,8 @@ pub(super) fn turns_to_u32(turns: f64) -> u32 {
 /// Returns the multiple of `2^-51` nearest to a fraction of the torus, mod 1. It must be below 2^51 in magnitude; a larger
 /// double has no bit below 1/2, so that nothing of the torus is left in it.
 ///
-/// The product of a polynomial with a key has coefficients of 2^8 turns and more, which a double represents to 2^-44 at best. Finer multiples would
-/// take twice as many operations, for bits that are errors of the transform.
+/// Products of polynomials with a key have coefficients of dozens of turns at least, so doubles represent them, and their transforms, to multiples of 2^-47 at best. Finer
+/// multiples than those of 2^-51 would take twice as many operations, for bits that are errors of the transform.
 #[inline(always)]
 pub(super) fn turns_to_u64(turns: f64) -> u64 {
     fraction_plus(turns, ROUNDER_51).to_bits() << ABOVE_TURN
