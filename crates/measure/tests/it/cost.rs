@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tfhe_sbc_core::fft::external_product::PackedKey;
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::parameter_sets::{ALL, BOOLEAN_1024, GATES, MESSAGE_2_CARRY_2, key_body_bits};
 use tfhe_sbc_core::parameters::{ParameterSet, Parameters};
@@ -43,7 +44,8 @@ fn keys_in_memory_have_the_predicted_size() {
             let units = set.lwe_dimension.0;
             let outputs = set.glwe_dimension.0 + 1;
             let bytes = set.glwe_dimension.0 * width.mask_bytes() + width.body_bytes();
-            bootstrap = bootstrap / 8 / outputs * bytes + units * size_of::<f64>();
+            bootstrap =
+                bootstrap / 8 / outputs * bytes + PackedKey::BEHIND + units * size_of::<f64>();
         }
         assert_eq!(key.byte_counts(), [bootstrap, key_switch_key_bytes(set)]);
         key.bootstrap_batch(3);
