@@ -20,7 +20,7 @@ impl Isa {
 
     /// Returns the width in which bootstrapping keys that need at least `width` are kept in memory, or `None` if they are kept as doubles: where products
     /// cannot [read them](Self::reads_packed_keys), or additions share the ports of products. Where additions have ports of their own, unpacking
-    /// takes no time from the products with AVX-512, and at most a twenty-fifth of a batch's time with AVX2, and one ciphertext waits less for its key. On other processors unpacking takes the ports of the products, so that batches
+    /// takes no time from the products with AVX-512, and 3 to 8 % of a batch's time with AVX2, and one ciphertext waits less for its key. On other processors unpacking takes the ports of the products, so that batches
     /// would take a seventh longer.
     pub fn packed_key_width(self, width: PackedWidth) -> Option<PackedWidth> {
         let widths = match width {
