@@ -6,6 +6,7 @@
 
 use core::arch::aarch64::*;
 
+use super::convert::{ABOVE_TURN, ROUNDER, ROUNDER_51};
 use super::pack::{self, BLOCK, Top};
 use super::torus_slice::TorusSlice;
 use super::{Simd, packed_key};
@@ -301,13 +302,13 @@ impl Simd for Neon {
     }
     #[inline(always)]
     fn add_turns_u64(self, acc: &mut [u64], turns: Self::F64) {
-        let [modulus, half] = [1.0 / exp2_neg(64), 0.5].map(|x| proved!(vdupq_n_f64(x)));
+        // As in `convert::turns_to_u64`.
+        let [rounder, both] = [ROUNDER, ROUNDER + ROUNDER_51].map(|x| proved!(vdupq_n_f64(x)));
         let rounded = turns.map(|turns| {
             proved!({
-                let fraction = self.fraction(turns);
-                let saturated = vreinterpretq_u64_s64(vcvtnq_s64_f64(vmulq_f64(fraction, modulus)));
-                // Half a turn saturates to one less than it should be; the comparison's -1 corrects that.
-                vsubq_u64(saturated, vcgeq_f64(fraction, half))
+                let whole = vsubq_f64(vaddq_f64(turns, rounder), both);
+                let rest = vreinterpretq_u64_f64(vsubq_f64(turns, whole));
+                vshlq_n_u64::<{ ABOVE_TURN as i32 }>(rest)
             })
         });
         self.add_u64(acc, rounded);
