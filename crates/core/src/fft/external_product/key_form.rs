@@ -13,10 +13,9 @@ pub(super) trait Form<S: Simd>: Copy {
     /// The elements of two pairs.
     type Quad<'k>: Copy;
 
-    /// The numbers at vector of points `at` of `vectors` in the key of an output, which is the last one of its group or not. Other numbers may follow.
-    fn at_points(key: &[Self::Number], is_last: bool, at: usize, vectors: usize)
-    -> &[Self::Number];
-    /// The pairs of the key of such an output.
+    /// The numbers at vector of points `at` of `vectors` in the key of an output. Other numbers may follow.
+    fn at_points(key: &[Self::Number], at: usize, vectors: usize) -> &[Self::Number];
+    /// The pairs of the key of an output, which is the last one of its group or not.
     fn pairs(key: &[Self::Number], is_last: bool) -> impl Iterator<Item = &Self::Pair>;
     /// The pairs of the key of such an output, two at once.
     fn quads(key: &[Self::Number], is_last: bool) -> impl Iterator<Item = Self::Quad<'_>>;
@@ -43,7 +42,7 @@ impl<S: Simd> Form<S> for Doubles {
     type Quad<'k> = &'k [[S::Chunk; 2]; 2];
 
     #[inline(always)]
-    fn at_points(key: &[f64], _is_last: bool, at: usize, vectors: usize) -> &[f64] {
+    fn at_points(key: &[f64], at: usize, vectors: usize) -> &[f64] {
         let len = key.len() / vectors;
         &key[at * len..][..len]
     }
@@ -115,7 +114,7 @@ impl<S: Simd, const BYTES: usize, const LAST: usize> Form<S> for Integers<S, BYT
     type Quad<'k> = (&'k [u8], &'k [u8]);
 
     #[inline(always)]
-    fn at_points(key: &[u8], _is_last: bool, at: usize, vectors: usize) -> &[u8] {
+    fn at_points(key: &[u8], at: usize, vectors: usize) -> &[u8] {
         let len = (key.len() - PackedKey::BEHIND) / vectors;
         &key[at * len..][..len + PackedKey::BEHIND]
     }

@@ -224,8 +224,8 @@ fn at_points<S: Simd, F: Form<S>, const O: usize>(
     vectors: usize,
 ) -> [&[F::Number]; O] {
     let mut now = keys;
-    for (o, key) in now.iter_mut().enumerate() {
-        *key = F::at_points(key, o + 1 == O, at, vectors);
+    for key in &mut now {
+        *key = F::at_points(key, at, vectors);
     }
     now
 }
