@@ -40,7 +40,7 @@ pub(crate) fn weather_day(day: usize) -> Outcome<String> {
 
 /// CSV with a heading that is read row by row.
 ///
-/// The column called `timestamp`, if there is one, labels the rows; otherwise they are numbered from 1.
+/// The column called by the first of [`LABELS`] that there is, other than a defined column, labels the rows; without one they are numbered from 1.
 pub(crate) struct Rows<'c, R> {
     source: &'c str,
     columns: &'c [Column],
@@ -48,9 +48,14 @@ pub(crate) struct Rows<'c, R> {
     /// The place of each column in a record.
     places: Vec<usize>,
     label_place: Option<usize>,
+    /// The headings that belong neither to a column nor to the labels.
+    left_out: Vec<String>,
     /// The number of rows that have been read.
     row: usize,
 }
+
+/// The names of columns of labels: that of the bundled data, and those of [tables that are fetched](crate::export).
+const LABELS: [&str; 3] = ["timestamp", "time", "label"];
 
 const CSV_HELP: &str =
     "give CSV in UTF-8 with a heading line and one line a reading, like `tfhe-sbc sample` prints";
@@ -85,24 +90,50 @@ impl<'c, R: Read> Rows<'c, R> {
                 })
             })
             .collect::<Outcome<Vec<_>>>()?;
-        let label_place = place_of("timestamp");
+        let used = || columns.iter().map(|column| column.name.as_str());
+        let is_label =
+            |name: &&str| place_of(name).is_some() && used().all(|column| column != *name);
+        let label = LABELS.into_iter().find(is_label);
         let named_twice =
             |heading: &&str| headings.iter().filter(|other| other == heading).count() > 1;
-        let used = columns.iter().map(|column| column.name.as_str());
-        if let Some(name) = used.chain(["timestamp"]).find(named_twice) {
+        if let Some(name) = used().chain(label).find(named_twice) {
             return Err(failure(
                 format_args!("{source} has two columns '{name}'"),
                 "rename or remove one of them",
             ));
         }
+        let left_out = headings
+            .iter()
+            .filter(|&heading| used().chain(label).all(|name| name != heading))
+            .map(str::to_owned)
+            .collect();
         Ok(Self {
             source,
             columns,
             records: reader.into_records(),
             places,
-            label_place,
+            label_place: label.and_then(place_of),
+            left_out,
             row: 0,
         })
+    }
+
+    /// Returns what a user may not expect of the heading, a line each: columns that are left out, and rows that are numbered.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.left_out.is_empty() {
+            notes.push(format!(
+                "left out, because no column definition has the name: {}",
+                self.left_out.join(", ")
+            ));
+        }
+        if self.label_place.is_none() {
+            notes.push(format!(
+                "rows are numbered, so questions cannot be about times: no column is called {}",
+                LABELS.join(" or ")
+            ));
+        }
+        notes
     }
 
     /// Reads the next rows, at most `most`; `None` at the end of the input. NaN stands for readings that are missing.
@@ -217,6 +248,46 @@ mod tests {
             first.extend(part.readings[0].clone());
         }
         assert_eq!((labels, &first), (whole.labels, &whole.readings[0]));
+    }
+
+    #[test]
+    fn a_column_of_labels_has_one_of_three_names() {
+        let columns = bundled();
+        let names = columns.iter().map(|column| column.name.as_str());
+        let names = names.collect::<Vec<_>>().join(",");
+        let open = |first: &str, fields: &str| {
+            let csv = format!("{first}{names}\n{fields}-8.3,88,995,0\n");
+            let mut rows = Rows::open("it", csv.as_bytes(), &columns)?;
+            let notes = rows.notes().join("\n");
+            Ok((rows.next(9)?.unwrap().labels, notes))
+        };
+        let of = |first, fields| open(first, fields).unwrap();
+        let label = || vec!["10:00".to_owned()];
+        for first in ["timestamp,", "time,", "label,"] {
+            assert_eq!(of(first, "10:00,"), (label(), String::new()));
+        }
+        let (labels, notes) = of("label,device,time,", "a,hill,10:00,");
+        assert_eq!(labels, label());
+        assert!(notes.ends_with(": label, device"), "{notes}");
+        let (labels, notes) = of("", "");
+        assert_eq!(labels, ["1"]);
+        assert!(notes.ends_with("timestamp or time or label"), "{notes}");
+        let refused: Outcome<_> = open("time,time,", "10:00,10:00,");
+        assert!(refused.is_err());
+    }
+
+    #[test]
+    fn a_reading_may_be_called_time() {
+        let definition = "[[column]]\nname = \"time\"\noffset = 0\nscale = 1\nbits = 8\n";
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), definition).unwrap();
+        let definitions = columns::load(Some(file.path())).unwrap();
+        let columns: Vec<Column> = definitions.iter().map(Definition::without_use).collect();
+        let table = read("it", &b"time,label\n7,a\n"[..], &columns).unwrap();
+        assert_eq!(
+            (table.labels, table.readings),
+            (vec!["a".to_owned()], vec![vec![7.0]])
+        );
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::{columns, output, report, table};
     after_help = "Example:\n  tfhe-sbc keygen --out keys\n  tfhe-sbc sample | tfhe-sbc encrypt --key keys/device.tsbc --out day.tsbc\n  tfhe-sbc inspect day.tsbc\n  tfhe-sbc device-key --public --out-device public.tsbc\n  tfhe-sbc sample | tfhe-sbc encrypt --key public.tsbc --out public-day.tsbc"
 )]
 pub(crate) struct Arguments {
-    /// The CSV file, or - for stdin
+    /// The CSV file, or - for stdin; its column called timestamp, time or label labels the rows
     #[arg(default_value = "-")]
     csv: PathBuf,
     /// The device key, or a device public key
@@ -80,6 +80,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         report::bytes(byte_count),
         output::shown(arguments.out.as_ref())
     ));
+    for line in rows.notes() {
+        output::note(line);
+    }
     for line in columns::forms(&definitions, &columns, session.parameters()) {
         output::note(line);
     }
