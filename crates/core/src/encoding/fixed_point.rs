@@ -1,5 +1,7 @@
 //! Sensor readings as unsigned fixed-point codes.
 
+use core::fmt;
+
 use thiserror::Error;
 
 use crate::memcheck::disclosed;
@@ -36,13 +38,46 @@ pub enum ReadingError {
     #[error("the reading is not a finite number")]
     NotFinite,
     /// The reading is outside the declared range.
-    #[error("the reading is outside the declared range {minimum} to {maximum}")]
+    #[error(
+        "the reading is outside the declared range {} to {}",
+        Bound { value: *minimum, largest: minimum.abs().max(maximum.abs()) },
+        Bound { value: *maximum, largest: minimum.abs().max(maximum.abs()) }
+    )]
     OutOfRange {
         /// The lowest reading that has a code.
         minimum: f64,
         /// The highest reading that has a code.
         maximum: f64,
     },
+}
+
+/// A bound of a range whose largest number has the magnitude `largest`. It is printed with the fewest decimals, at most 12, that give it but for errors of binary
+/// arithmetic: as 12.7, where `127 · 0.1` is 12.700000000000001.
+struct Bound {
+    value: f64,
+    largest: f64,
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 12;
+        let Self { value, largest } = *self;
+        let mut unit = 1.0;
+        for decimals in 0..=MOST {
+            let scaled = value * unit;
+            // A double of this size is a whole number, so more decimals would not change it.
+            if scaled.abs() >= (1u64 << 52) as f64 {
+                break;
+            }
+            let whole = (scaled + if scaled < 0.0 { -0.5 } else { 0.5 }) as i64 as f64;
+            if (whole / unit - value).abs() <= 4.0 * f64::EPSILON * largest {
+                // A sum with 0 is not -0.
+                return write!(formatter, "{:.decimals$}", whole / unit + 0.0);
+            }
+            unit *= 10.0;
+        }
+        write!(formatter, "{value}")
+    }
 }
 
 impl FixedPoint {
@@ -133,6 +168,23 @@ mod tests {
             if a <= b {
                 prop_assert!(celsius.encode(a).unwrap() <= celsius.encode(b).unwrap());
             }
+        }
+    }
+
+    #[test]
+    fn ranges_are_told_as_people_write_them() {
+        for (offset, scale, bits, told) in [
+            (0.0, 0.1, 7, "0 to 12.7"),
+            (-40.0, 0.1, 10, "-40 to 62.3"),
+            (-0.0, 0.001, 12, "0 to 4.095"),
+            (-12.8, 0.05, 8, "-12.8 to -0.05"),
+            (1e-9, 1e-10, 4, "0.000000001 to 0.0000000025"),
+            (1e16, 2.0, 3, "10000000000000000 to 10000000000000014"),
+            (0.0, 1.0 / 3.0, 1, "0 to 0.3333333333333333"),
+        ] {
+            let error = FixedPoint::new(offset, scale, bits).unwrap().encode(1e300);
+            let expected = format!("the reading is outside the declared range {told}");
+            assert_eq!(error.unwrap_err().to_string(), expected);
         }
     }
 
