@@ -128,9 +128,9 @@ impl<'c, R: Read> Rows<'c, R> {
             ));
         }
         if self.label_place.is_none() {
+            let [first, second, third] = LABELS;
             notes.push(format!(
-                "rows are numbered, so questions cannot be about times: no column is called {}",
-                LABELS.join(" or ")
+                "rows are numbered, so questions cannot be about times: no column is called {first}, {second} or {third}"
             ));
         }
         notes
@@ -271,7 +271,7 @@ mod tests {
         assert!(notes.ends_with(": label, device"), "{notes}");
         let (labels, notes) = of("", "");
         assert_eq!(labels, ["1"]);
-        assert!(notes.ends_with("timestamp or time or label"), "{notes}");
+        assert!(notes.ends_with("timestamp, time or label"), "{notes}");
         let refused: Outcome<_> = open("time,time,", "10:00,10:00,");
         assert!(refused.is_err());
     }
