@@ -244,7 +244,7 @@ impl Agent {
     fn read(&mut self) -> Result<(), AgentError> {
         loop {
             let room = self.batch.room();
-            self.reader.fill(&mut self.batch, room)?;
+            self.fill(room)?;
             if self.batch.room() > 0 || self.stop.is_stopped() || !self.seal()? {
                 return Ok(());
             }
@@ -252,6 +252,19 @@ impl Agent {
                 return Ok(());
             }
         }
+    }
+
+    /// Reads at most `most` rows into the batch. The place where a file begins is on the disk before
+    /// the first row of it is read.
+    fn fill(&mut self, most: usize) -> Result<(), AgentError> {
+        if self.reader.source.is_file() && self.spool.is_new() {
+            self.reader.source.look(&self.metrics)?;
+            let cursor = self.reader.source.cursor();
+            if !cursor.is_empty() {
+                self.spool.begin(&cursor);
+            }
+        }
+        self.reader.fill(&mut self.batch, most)
     }
 
     /// Encrypts the batch into the spool. Returns false if there was no room until it was time to
@@ -344,7 +357,7 @@ pub fn once(mut config: Config) -> Result<Once, AgentError> {
             "let the agent run, or make pads for frames of one row (`tfhe-sbc pads make --frame 1`)",
         ));
     }
-    let filled = agent.reader.fill(&mut agent.batch, most);
+    let filled = agent.fill(most);
     if whole_frames && agent.batch.room() > 0 {
         // The file's cursor stays where it was, so the rows are read again.
         agent.batch.clear();

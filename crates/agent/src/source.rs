@@ -92,6 +92,15 @@ impl Source {
         }
     }
 
+    /// Opens the file, if it was not there before, so that it has a [`cursor`](Self::cursor) before
+    /// its first row is read. Does nothing for sensors.
+    pub(crate) fn look(&mut self, metrics: &Metrics) -> Result<(), AgentError> {
+        match self {
+            Self::Polled(_) => Ok(()),
+            Self::Csv(tail) => tail.look(metrics),
+        }
+    }
+
     /// Returns whether rows come from a file, so that there may be more of them at once.
     pub(crate) fn is_file(&self) -> bool {
         matches!(self, Self::Csv(_))

@@ -3,7 +3,8 @@
 //! A batch is one file ([`record`]). Its name is a number that grows, and its header tells how far
 //! the sources were read. It is written under another name, flushed, renamed, and the directory
 //! flushed: after a power cut there is the batch with its cursor, or neither. The cursor of the
-//! newest batch outlives that batch in the file `position`.
+//! newest batch outlives that batch in the file `position`, which has the beginning of the sources
+//! before there is a batch.
 //!
 //! A batch leaves the spool when the server has acknowledged its content, when the server has
 //! refused it for good (it goes to `refused/`), or when there is no room ([`WhenFull`]). A file
@@ -11,6 +12,7 @@
 //! and are the first to be removed.
 
 pub(crate) mod counter;
+mod position;
 pub mod record;
 mod recovery;
 mod survey;
@@ -62,7 +64,7 @@ struct State {
     bytes: u64,
     /// The number of the newest batch that there ever was.
     newest: u64,
-    /// The cursor of the newest batch.
+    /// The cursor of the newest batch, or that of the beginning before there is a batch.
     cursor: Vec<u8>,
     /// The number of the newest batch whose cursor is on the disk, in the batch's file or in
     /// `position`.
@@ -143,30 +145,6 @@ impl Spool {
         *spool.state() = state;
         spool.show(&spool.state());
         Ok(spool)
-    }
-
-    /// Returns the cursor of the newest batch that there ever was.
-    pub fn cursor(&self) -> Option<Vec<u8>> {
-        let cursor = self.state().cursor.clone();
-        (!cursor.is_empty()).then_some(cursor)
-    }
-
-    /// Refuses to go on if the sources' place cannot be known: lines would be sent twice.
-    ///
-    /// # Errors
-    /// If the spool's position is there and cannot be read.
-    pub fn require_cursor(&self) -> Result<(), AgentError> {
-        let Some(why) = self.state().lost.clone() else {
-            return Ok(());
-        };
-        let path = self.directory.join(POSITION);
-        Err(AgentError::new(
-            format_args!(
-                "{} cannot be read ({why}): it says up to where the CSV file was sent",
-                path.display()
-            ),
-            "make it readable; or take the lines that the server has out of the CSV file, and delete it: then the file is read from its beginning",
-        ))
     }
 
     /// Puts a batch on the disk. When this returns [`Pushed::Stored`], the batch is there.
@@ -369,25 +347,6 @@ impl Spool {
         let told = fs::write(words_of(&path), words).map_or(0, |()| words.len() as u64);
         state.bytes += told;
         state.aside.push_back((path, len + told));
-    }
-
-    /// Returns whether the position could be written.
-    fn write_position(&self, state: &mut State) -> bool {
-        let header = Header {
-            sequence: state.newest,
-            rows: 0,
-            created: seconds_now(),
-            len: 0,
-            hash: *blake3::hash(&[]).as_bytes(),
-            cursor: state.cursor.clone(),
-        };
-        let path = self.directory.join(POSITION);
-        let written = (self.replace)(&path, &header.to_bytes());
-        match &written {
-            Ok(()) => state.on_disk = state.newest,
-            Err(error) => tracing::error!(%error, "the spool's position was not written"),
-        }
-        written.is_ok()
     }
 
     fn set_aside(&self, sequence: u64, place: &'static str, words: &str) {

@@ -82,8 +82,19 @@ impl CsvTail {
         self.every
     }
 
+    /// Returns the place behind the last line that was returned, as bytes; none before there is a
+    /// file.
     pub(super) fn cursor(&self) -> Vec<u8> {
-        self.place.map_or_else(Vec::new, Place::to_bytes)
+        let open = self.open.as_ref().map(|open| open.place);
+        open.or(self.place).map_or_else(Vec::new, Place::to_bytes)
+    }
+
+    /// Opens the file, if it is not open and is there by now. Reads no row.
+    pub(super) fn look(&mut self, metrics: &Metrics) -> Result<(), AgentError> {
+        match self.open {
+            Some(_) => Ok(()),
+            None => self.find(metrics),
+        }
     }
 
     /// Returns the rows of the whole lines that there are, at most `most`. An error waits until the

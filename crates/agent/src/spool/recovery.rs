@@ -48,7 +48,8 @@ impl Spool {
             {
                 match read_header(&path) {
                     Ok((header, len)) if name == file_name(header.sequence) => {
-                        if header.sequence >= state.newest {
+                        // The position of the same number may be of a source that came later.
+                        if header.sequence > state.newest {
                             (state.newest, state.cursor) = (header.sequence, header.cursor);
                         }
                         state.queue.insert(header.sequence, len);

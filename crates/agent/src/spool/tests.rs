@@ -79,6 +79,42 @@ fn batches_and_cursor_survive_reopening_in_their_order() {
 }
 
 #[test]
+fn the_beginning_is_kept_until_there_is_a_batch() {
+    let desk = Desk::new();
+    let spool = desk.open(MUCH, WhenFull::Block);
+    assert!(spool.is_new());
+    // A batch of sensors has no cursor.
+    spool.push(&upload(1), 3, &[]).unwrap();
+    drop(spool);
+    let spool = desk.open(MUCH, WhenFull::Block);
+    assert!(spool.is_new());
+    spool.begin(&[7]);
+    drop(spool);
+    let spool = desk.open(MUCH, WhenFull::Block);
+    assert_eq!((spool.cursor(), spool.depth().0), (Some(vec![7]), 1));
+    spool.push(&upload(2), 3, &[8]).unwrap();
+    drop(spool);
+    let spool = desk.open(MUCH, WhenFull::Block);
+    assert_eq!(spool.cursor(), Some(vec![8]));
+    assert_eq!(drain(&spool), [1, 2]);
+}
+
+#[test]
+fn a_beginning_that_cannot_be_written_is_none() {
+    let desk = Desk::new();
+    let mut spool = desk.open(MUCH, WhenFull::Block);
+    spool.replace = |path, _| {
+        Err(FileError::Io {
+            action: "write",
+            path: path.to_owned(),
+            source: io::ErrorKind::StorageFull.into(),
+        })
+    };
+    spool.begin(&[7]);
+    assert!(spool.is_new());
+}
+
+#[test]
 fn a_spool_has_one_agent() {
     let desk = Desk::new();
     let spool = desk.open(MUCH, WhenFull::Block);

@@ -2,78 +2,11 @@
 //! crashes, and what it refuses.
 #![cfg(unix)]
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
-use crate::common::board::{LEVEL, agent, append, ids, settings, stored_uploads};
+use crate::common::board::{LEVEL, agent, append, csv_settings, ids, settings, stored};
 use crate::common::{self, Server, command, shared, tfhe_sbc};
 use serde_json::json;
-use tfhe_sbc_core::wire::Message;
-use tfhe_sbc_upload::metadata;
-use tfhe_sbc_upload::readings::ReadingsMetadata;
-
-fn start_server_at(desk: &Path, address: &str) -> Server {
-    Server::from_command(&mut command(
-        desk,
-        &["serve", "--listen", address, "--allow-shared-key"],
-    ))
-}
-
-/// Starts an agent, whose log goes to a file.
-fn start(desk: &Path) -> Child {
-    let log = fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(desk.join("agent.log"))
-        .unwrap();
-    command(desk, &["agent"])
-        .env("RUST_LOG", "info")
-        .stdout(Stdio::null())
-        .stderr(log)
-        .spawn()
-        .unwrap()
-}
-
-fn log(desk: &Path) -> String {
-    fs::read_to_string(desk.join("agent.log")).unwrap_or_default()
-}
-
-fn wait_until(what: &str, desk: &Path, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "no {what}:\n{}", log(desk));
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn signal(child: &Child, name: &str) {
-    let pid = child.id().to_string();
-    let mut kill = std::process::Command::new("kill");
-    assert!(kill.args([name, &pid]).status().unwrap().success());
-}
-
-/// Returns how often each row is in the server's store.
-fn stored(desk: &Path) -> BTreeMap<String, usize> {
-    let mut rows = BTreeMap::new();
-    for (_, bytes) in stored_uploads(desk) {
-        let (message, _) = Message::parse(&bytes).unwrap();
-        let metadata: ReadingsMetadata = metadata::read(message).unwrap();
-        for row in metadata.rows {
-            *rows.entry(row).or_default() += 1;
-        }
-    }
-    rows
-}
-
-fn files_in(directory: PathBuf) -> usize {
-    let files = fs::read_dir(directory).into_iter().flatten();
-    files
-        .filter(|file| file.as_ref().unwrap().path().extension() == Some("batch".as_ref()))
-        .count()
-}
 
 #[test]
 fn readings_of_sensors_come_back_as_answers() {
@@ -226,95 +159,6 @@ fn a_sensor_that_fails_leaves_a_gap_where_its_column_is_optional() {
     );
 }
 
-fn csv_settings(desk: &Path, url: &str, more: &str) {
-    let more = format!(
-        r#"
-        [csv]
-        path = "log.csv"
-        label = "time"
-        every = "20ms"
-        {more}
-        {LEVEL}
-        source = {{ kind = "csv" }}
-        "#
-    );
-    settings(desk, url, &more);
-}
-
-#[test]
-fn batches_wait_for_the_server_and_what_was_read_survives_a_stop() {
-    let desk = shared().desk();
-    let directory = desk.path();
-    let address = common::free_address();
-    let more = "[batch]\nrows = 4\n[send]\nretry_first = \"50ms\"\nretry_most = \"200ms\"\n[metrics]\nfile = \"agent.prom\"";
-    csv_settings(directory, &format!("https://{address}"), more);
-    append(
-        &directory.join("log.csv"),
-        "time,level\na,-1.5\nb,0\nc,2\nd,1\ne,NaN\nf,99\ng,0.5\nh,1",
-    );
-    let mut child = start(directory);
-    let status = || agent(directory, &["status", "--json"]).json();
-    wait_until("batch", directory, || {
-        files_in(directory.join("spool")) == 1
-    });
-    let found = status();
-    assert_eq!(
-        (&found["running"], &found["rows"]),
-        (&json!(true), &json!(4))
-    );
-    agent(directory, &["--once"]).refused(&["another agent", "spool.directory"]);
-    std::thread::sleep(Duration::from_millis(300));
-    signal(&child, "-TERM");
-    assert!(child.wait().unwrap().success(), "{}", log(directory));
-    // `g` was in memory; `h` is no whole line yet.
-    let found = status();
-    assert_eq!(
-        (&found["running"], &found["rows"], &found["batches"]),
-        (&json!(false), &json!(5), &json!(2))
-    );
-    assert_eq!(
-        log(directory).matches("left out").count(),
-        1,
-        "{}",
-        log(directory)
-    );
-    let metrics = fs::read_to_string(directory.join("agent.prom")).unwrap();
-    for line in [
-        "rows_total 5\n",
-        "spool_batches 2\n",
-        "{reason=\"not_a_number\"} 1\n",
-        "{reason=\"out_of_range\"} 1\n",
-    ] {
-        assert!(metrics.contains(line), "{line} {metrics}");
-    }
-    assert!(!metrics.contains("send_failures_total 0\n"), "{metrics}");
-    // No reading is on the disk in the clear.
-    for (path, bytes) in common::contents(&directory.join("spool")) {
-        let text = String::from_utf8_lossy(&bytes);
-        assert!(!text.contains("-1.5"), "{}", path.display());
-    }
-    let run = agent(directory, &["--once", "--json"]);
-    assert_eq!(run.status.code(), Some(75), "{}", run.stderr);
-    assert!(
-        run.json()["failed"]
-            .as_str()
-            .unwrap()
-            .contains("cannot reach")
-    );
-
-    let server = start_server_at(directory, &address.to_string());
-    assert_eq!(server.url, format!("https://{address}"));
-    let mut child = start(directory);
-    append(&directory.join("log.csv"), "\ni,2\n");
-    wait_until("row", directory, || stored(directory).len() == 5);
-    signal(&child, "-INT");
-    assert!(child.wait().unwrap().success());
-    agent(directory, &["--once"]).succeeded();
-    let rows: Vec<_> = stored(directory).into_iter().collect();
-    let expected = ["a", "b", "c", "d", "g", "h", "i"].map(|row| (row.to_owned(), 1));
-    assert_eq!(rows, expected);
-}
-
 #[test]
 fn a_refused_batch_is_set_aside_with_the_servers_words_and_the_next_is_sent() {
     let desk = shared().desk();
@@ -339,79 +183,6 @@ fn a_refused_batch_is_set_aside_with_the_servers_words_and_the_next_is_sent() {
     append(&directory.join("log.csv"), "b,1\n");
     agent(directory, &["--once"]).succeeded();
     assert_eq!(stored(directory).into_keys().collect::<Vec<_>>(), ["b"]);
-}
-
-/// A number that differs from run to run.
-fn random(below: u64) -> u64 {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).unwrap();
-    u64::from_le_bytes(bytes) % below
-}
-
-#[test]
-fn no_row_is_lost_or_doubled_by_kills_of_agent_and_server() {
-    let desk = shared().desk();
-    let directory = desk.path().to_owned();
-    let mut server = Server::start(&directory, &[]);
-    let listen = server.url.strip_prefix("https://").unwrap().to_owned();
-    let more = "[batch]\nrows = 7\nevery = \"100ms\"\n[send]\nretry_first = \"10ms\"\nretry_most = \"50ms\"";
-    csv_settings(&directory, &server.url, more);
-    let csv = directory.join("log.csv");
-    append(&csv, "time,level\n");
-    let (done, ended) = std::sync::mpsc::channel::<()>();
-    let writer = std::thread::spawn(move || {
-        let mut rows = 0;
-        while ended.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
-            // Lines come in pieces, and files are rotated.
-            append(&csv, &format!("row {rows},"));
-            std::thread::sleep(Duration::from_millis(random(4)));
-            append(&csv, &format!("{}\n", (rows % 8) as f64 / 2.0));
-            rows += 1;
-            if rows % 150 == 0 {
-                for old in (1..30).rev() {
-                    let name = |number| csv.with_extension(format!("csv.{number}"));
-                    let _ = fs::rename(name(old), name(old + 1));
-                }
-                fs::rename(&csv, csv.with_extension("csv.1")).unwrap();
-                append(&csv, "time,level\n");
-            }
-        }
-        rows
-    });
-    for round in 0..25 {
-        let mut child = start(&directory);
-        std::thread::sleep(Duration::from_millis(50 + random(250)));
-        if round % 8 == 7 {
-            server.kill();
-            server = start_server_at(&directory, &listen);
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-    done.send(()).unwrap();
-    let rows: usize = writer.join().unwrap();
-    loop {
-        let run = agent(&directory, &["--once", "--json"]);
-        assert_eq!(run.json()["waiting"], 0, "{}", run.json());
-        if run.json()["rows"] == 0 {
-            break;
-        }
-    }
-    let found = stored(&directory);
-    assert!(
-        found.values().all(|&count| count == 1),
-        "rows are doubled: {found:?}"
-    );
-    let missing: Vec<_> = (0..rows)
-        .filter(|row| !found.contains_key(&format!("row {row}")))
-        .collect();
-    assert!(
-        missing.is_empty(),
-        "{missing:?} of {rows} are missing\n{}",
-        log(&directory)
-    );
-    assert_eq!(found.len(), rows);
-    assert!(rows > 500, "{rows}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod common;
 mod vectors;
 
 mod agent;
+mod agent_csv;
 mod agent_frames;
 mod agent_guide;
 mod agent_mqtt;

@@ -1,10 +1,14 @@
 //! Boards: the agent's settings, and runs of it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use tfhe_sbc_core::wire::Message;
 use tfhe_sbc_service::store::segments::uploads_in;
+use tfhe_sbc_upload::metadata;
+use tfhe_sbc_upload::readings::ReadingsMetadata;
 
 use super::{Run, tfhe_sbc};
 
@@ -54,4 +58,33 @@ pub(crate) fn stored_uploads(desk: &Path) -> Vec<(String, Vec<u8>)> {
 pub(crate) fn ids(desk: &Path) -> String {
     let ids = stored_uploads(desk).into_iter().map(|(id, _)| id);
     ids.collect::<Vec<_>>().join(",")
+}
+
+/// Settings for a CSV file `log.csv` with the fields `time` and `level`.
+pub(crate) fn csv_settings(desk: &Path, url: &str, more: &str) {
+    let more = format!(
+        r#"
+        [csv]
+        path = "log.csv"
+        label = "time"
+        every = "20ms"
+        {more}
+        {LEVEL}
+        source = {{ kind = "csv" }}
+        "#
+    );
+    settings(desk, url, &more);
+}
+
+/// Returns how often each row is in the server's store.
+pub(crate) fn stored(desk: &Path) -> BTreeMap<String, usize> {
+    let mut rows = BTreeMap::new();
+    for (_, bytes) in stored_uploads(desk) {
+        let (message, _) = Message::parse(&bytes).unwrap();
+        let metadata: ReadingsMetadata = metadata::read(message).unwrap();
+        for row in metadata.rows {
+            *rows.entry(row).or_default() += 1;
+        }
+    }
+    rows
 }
