@@ -269,12 +269,21 @@ impl ExternalProductPlan {
         place: DigitPlace,
         next_key: &[u8],
     ) {
-        let plan = self.fft.plan();
-        assert_eq!(input.len(), out.len());
         assert_eq!(place.torus_bits, T::BITS, "a digit of other scalars");
+        assert_eq!(input.len(), out.len());
+        self.forward_digit_of(out, TorusSlice::new(input), place, next_key);
+    }
+
+    fn forward_digit_of(
+        &self,
+        out: &mut [f64],
+        input: TorusSlice<'_>,
+        place: DigitPlace,
+        next_key: &[u8],
+    ) {
+        let plan = self.fft.plan();
         plan.check(out);
         let table = plan.twiddles;
-        let input = TorusSlice::new(input);
         let digit = Digit(place);
         dispatch_transform!(plan.isa(), |simd| match input {
             TorusSlice::U32(input) => forward_from(simd, out, table, input, &digit, next_key),
@@ -290,7 +299,7 @@ impl ExternalProductPlan {
     ///
     /// # Panics
     /// If a length does not fit the shape, or the key is packed although keys of its width are [not read](Self::reads_packed_keys),
-    /// or there are no factors, which its unit belongs to.
+    /// or there are no factors, which its unit belongs to, or there are neither one ciphertext nor two.
     pub fn multiply<const C: usize>(
         &self,
         sums: [&mut [f64]; C],
@@ -333,7 +342,7 @@ impl ExternalProductPlan {
                 exponents: exponents_or_none,
                 next_key,
             };
-            dispatch!(isa, |simd| job.multiply(simd, first_output, sums));
+            job.multiply_on(isa, first_output, sums);
             return;
         }
         let StepKey::Doubles(key) = key else {
@@ -350,10 +359,7 @@ impl ExternalProductPlan {
                 exponents: of_it,
                 next_key,
             };
-            dispatch!(isa, |simd| match exponents {
-                Some(_) => job.multiply::<_, true>(simd, first_output, sums),
-                None => job.multiply::<_, false>(simd, first_output, sums),
-            });
+            job.multiply_on(isa, exponents.is_some(), first_output, sums);
         }
     }
 
@@ -363,11 +369,14 @@ impl ExternalProductPlan {
     /// # Panics
     /// If a slice has not N elements.
     pub fn inverse_add<T: Torus>(&self, acc: &mut [T], sum: &mut [f64], next_key: &[u8]) {
-        let plan = self.fft.plan();
         assert_eq!(acc.len(), sum.len());
+        self.inverse_add_to(TorusSliceMut::new(acc), sum, next_key);
+    }
+
+    fn inverse_add_to(&self, acc: TorusSliceMut<'_>, sum: &mut [f64], next_key: &[u8]) {
+        let plan = self.fft.plan();
         plan.check(sum);
         let table = plan.twiddles;
-        let acc = TorusSliceMut::new(acc);
         dispatch_transform!(plan.isa(), |simd| match acc {
             TorusSliceMut::U32(acc) => inverse_to(simd, sum, table, acc, next_key),
             TorusSliceMut::U64(acc) => inverse_to(simd, sum, table, acc, next_key),

@@ -31,9 +31,10 @@ impl Avx2 {
         found.then_some(Self(()))
     }
 
-    /// Runs `body` compiled for this instruction set.
+    /// Runs `body`, in a function of its own, compiled for this instruction set.
     #[inline(always)]
     pub(crate) fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
+        #[inline(never)]
         #[target_feature(enable = "avx2,bmi2,fma")]
         fn run<R>(body: impl FnOnce() -> R) -> R {
             align_spills();
@@ -146,6 +147,11 @@ impl Simd for Avx2 {
     type U32 = __m256i;
     type ChunkU32 = [u32; 8];
     type PackedPlaces = ();
+
+    #[inline(always)]
+    fn apart<R>(self, body: impl FnOnce() -> R) -> R {
+        self.vectorize(body)
+    }
 
     #[inline(always)]
     fn chunks(data: &[f64]) -> &[Self::Chunk] {

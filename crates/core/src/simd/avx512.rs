@@ -105,9 +105,10 @@ impl<const ADDERS: bool> Avx512<ADDERS> {
         }
     }
 
-    /// Runs `body` compiled for this instruction set.
+    /// Runs `body`, in a function of its own, compiled for this instruction set.
     #[inline(always)]
     pub(crate) fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
+        #[inline(never)]
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,bmi2,fma")]
         fn run<R>(body: impl FnOnce() -> R) -> R {
             align_spills();
@@ -206,6 +207,11 @@ impl<const ADDERS: bool> Simd for Avx512<ADDERS> {
     type U32 = __m512i;
     type ChunkU32 = [u32; 16];
     type PackedPlaces = packed_key::Places;
+
+    #[inline(always)]
+    fn apart<R>(self, body: impl FnOnce() -> R) -> R {
+        self.vectorize(body)
+    }
 
     #[inline(always)]
     fn chunks(data: &[f64]) -> &[Self::Chunk] {

@@ -210,6 +210,19 @@ macro_rules! dispatch {
 }
 pub(crate) use dispatch;
 
+/// Evaluates an expression in a function of its own: see [`Simd::apart`].
+#[cfg_attr(not(feature = "alloc"), allow(unused_macros))]
+macro_rules! apart {
+    ($simd:expr, $body:expr) => {
+        $simd.apart(
+            #[inline(always)]
+            move || $body,
+        )
+    };
+}
+#[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
+pub(crate) use apart;
+
 /// Evaluates an expression as [`dispatch`] does, in the form that the ports of the processor suggest. It is for the
 /// transforms of external products; other kernels have one form, so that the boards' programs stay small.
 #[cfg_attr(not(feature = "alloc"), allow(unused_macros))]

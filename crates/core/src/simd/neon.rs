@@ -175,6 +175,11 @@ impl Simd for Neon {
     type ChunkU32 = [u32; 4];
     type PackedPlaces = ();
 
+    #[inline(never)]
+    fn apart<R>(self, body: impl FnOnce() -> R) -> R {
+        body()
+    }
+
     #[inline(always)]
     fn chunks(data: &[f64]) -> &[Self::Chunk] {
         data.as_chunks().0

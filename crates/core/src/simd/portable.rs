@@ -26,6 +26,11 @@ impl Simd for Portable {
     type ChunkU32 = [u32; LANES_U32];
     type PackedPlaces = ();
 
+    #[inline(never)]
+    fn apart<R>(self, body: impl FnOnce() -> R) -> R {
+        body()
+    }
+
     #[inline(always)]
     fn chunks(data: &[f64]) -> &[Self::Chunk] {
         data.as_chunks().0

@@ -8,7 +8,7 @@
 use super::turn::{MAX_BLOCK_SIZE, Turn, look_up};
 use super::{Monomials, ProductShape};
 use crate::fft::node::Complex;
-use crate::simd::{Ahead, Lines, Simd};
+use crate::simd::{Ahead, Isa, Lines, Simd, apart, dispatch};
 
 /// The inputs of the sums of products of a key of doubles, without factors, or where there are more digits than sums: the factors `X^a - 1` are multiplied
 /// with the sum of a key bit.
@@ -22,14 +22,17 @@ pub(super) struct Product<'a> {
 }
 
 impl Product<'_> {
+    /// Computes all outputs that `sums` has room for, from output `first` on, with factors or without.
+    pub(super) fn multiply_on(&self, isa: Isa, turn: bool, first: usize, sums: &mut [f64]) {
+        dispatch!(isa, |simd| match turn {
+            true => apart!(simd, self.multiply::<_, true>(simd, first, sums)),
+            false => apart!(simd, self.multiply::<_, false>(simd, first, sums)),
+        });
+    }
+
     /// Computes all outputs that `sums` has room for, in groups whose sums stay in registers.
     #[inline(always)]
-    pub(super) fn multiply<S: Simd, const TURN: bool>(
-        &self,
-        simd: S,
-        mut first: usize,
-        sums: &mut [f64],
-    ) {
+    fn multiply<S: Simd, const TURN: bool>(&self, simd: S, mut first: usize, sums: &mut [f64]) {
         let size = self.digits[0].len();
         let groups = (sums.len() / size).div_ceil(S::PRODUCT_OUTPUTS);
         let ahead = &mut Lines::over(self.next_key, groups * size / (2 * S::LANES));

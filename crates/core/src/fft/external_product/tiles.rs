@@ -10,7 +10,7 @@ use super::key_form::Form;
 use super::turn::MAX_BLOCK_SIZE;
 use super::turned_product::{BUNDLED, TurnedProduct, keys_of};
 use crate::fft::node::Complex;
-use crate::simd::{Ahead, Lines, Simd};
+use crate::simd::{Ahead, Lines, Simd, apart};
 
 /// The most numbers that the key is multiplied with: one for each key bit and row.
 const MOST_FACTORS: usize = MAX_BLOCK_SIZE * MOST_TURNED_ROWS;
@@ -32,12 +32,30 @@ impl<const C: usize> TurnedProduct<'_, C> {
     ) {
         let group = sums[0].len() / self.digits[0][0].len();
         match (self.shape.bundles(), group) {
-            (true, 2) => self.add_bundle_tiles::<S, F, 2>(simd, outputs, sums, ahead),
-            (true, _) => self.add_bundle_tiles::<S, F, 1>(simd, outputs, sums, ahead),
-            (false, 4) => self.add_turned_tiles::<S, F, 4>(simd, outputs, sums, ahead),
-            (false, 3) => self.add_turned_tiles::<S, F, 3>(simd, outputs, sums, ahead),
-            (false, 2) => self.add_turned_tiles::<S, F, 2>(simd, outputs, sums, ahead),
-            (false, _) => self.add_turned_tiles::<S, F, 1>(simd, outputs, sums, ahead),
+            (true, 2) => apart!(
+                simd,
+                self.add_bundle_tiles::<S, F, 2>(simd, outputs, sums, ahead)
+            ),
+            (true, _) => apart!(
+                simd,
+                self.add_bundle_tiles::<S, F, 1>(simd, outputs, sums, ahead)
+            ),
+            (false, 4) => apart!(
+                simd,
+                self.add_turned_tiles::<S, F, 4>(simd, outputs, sums, ahead)
+            ),
+            (false, 3) => apart!(
+                simd,
+                self.add_turned_tiles::<S, F, 3>(simd, outputs, sums, ahead)
+            ),
+            (false, 2) => apart!(
+                simd,
+                self.add_turned_tiles::<S, F, 2>(simd, outputs, sums, ahead)
+            ),
+            (false, _) => apart!(
+                simd,
+                self.add_turned_tiles::<S, F, 1>(simd, outputs, sums, ahead)
+            ),
         }
     }
 

@@ -6,7 +6,7 @@ use super::step_key::StepKey;
 use super::turn::{MAX_BLOCK_SIZE, Turn, look_up};
 use super::{Monomials, ProductShape};
 use crate::parameters::PackedWidth;
-use crate::simd::{Lines, Simd};
+use crate::simd::{Isa, Lines, Simd, apart, dispatch};
 
 /// The inputs of the sums of products of `C` ciphertexts.
 pub(super) struct TurnedProduct<'a, const C: usize> {
@@ -18,11 +18,62 @@ pub(super) struct TurnedProduct<'a, const C: usize> {
     pub(super) next_key: &'a [u8],
 }
 
+impl TurnedProduct<'_, 1> {
+    fn multiply_one(&self, isa: Isa, first: usize, sums: [&mut [f64]; 1]) {
+        dispatch!(isa, |simd| self.multiply(simd, first, sums));
+    }
+}
+
+impl TurnedProduct<'_, 2> {
+    fn multiply_two(&self, isa: Isa, first: usize, sums: [&mut [f64]; 2]) {
+        dispatch!(isa, |simd| self.multiply(simd, first, sums));
+    }
+}
+
+impl<'a, const C: usize> TurnedProduct<'a, C> {
+    /// Computes all outputs that `sums` has room for, from output `first` on.
+    ///
+    /// The number of ciphertexts is no parameter of the functions that it calls, so that the crates that use this one do not compile
+    /// the products again.
+    ///
+    /// # Panics
+    /// If there are neither one ciphertext nor two.
+    pub(super) fn multiply_on(&self, isa: Isa, first: usize, mut sums: [&mut [f64]; C]) {
+        match (&mut sums[..], &self.digits[..], &self.exponents[..]) {
+            ([sums], &[digits], &[exponents]) => {
+                self.of([digits], [exponents])
+                    .multiply_one(isa, first, [sums]);
+            }
+            ([sums, more_sums], &[digits, more_digits], &[exponents, more_exponents]) => {
+                self.of([digits, more_digits], [exponents, more_exponents])
+                    .multiply_two(isa, first, [sums, more_sums]);
+            }
+            _ => panic!("neither one ciphertext nor two"),
+        }
+    }
+
+    /// Returns the product for the ciphertexts with these digits and exponents.
+    fn of<const D: usize>(
+        &self,
+        digits: [&'a [&'a [f64]]; D],
+        exponents: [&'a [u32]; D],
+    ) -> TurnedProduct<'a, D> {
+        TurnedProduct {
+            shape: self.shape,
+            monomials: self.monomials,
+            digits,
+            key: self.key,
+            exponents,
+            next_key: self.next_key,
+        }
+    }
+}
+
 impl<const C: usize> TurnedProduct<'_, C> {
     /// Computes all outputs that `sums` has room for, in groups whose sums stay in registers.
     /// A packed key is ignored on instruction sets that do not [read keys of its width](Simd::PACKED_WIDTHS); callers check this first.
     #[inline(always)]
-    pub(super) fn multiply<S: Simd>(&self, simd: S, mut first: usize, mut sums: [&mut [f64]; C]) {
+    fn multiply<S: Simd>(&self, simd: S, mut first: usize, mut sums: [&mut [f64]; C]) {
         let size = self.digits[0][0].len();
         let most = match self.shape.bundles() {
             true => BUNDLED,
@@ -106,15 +157,33 @@ impl<const C: usize> TurnedProduct<'_, C> {
         let group = sums[0].len() / self.digits[0][0].len();
         if self.shape.bundles() {
             match group {
-                2 => self.add_key_bundles::<S, F, BUNDLED, 2>(simd, outputs, sums, ahead),
-                _ => self.add_key_bundles::<S, F, BUNDLED, 1>(simd, outputs, sums, ahead),
+                2 => apart!(
+                    simd,
+                    self.add_key_bundles::<S, F, BUNDLED, 2>(simd, outputs, sums, ahead)
+                ),
+                _ => apart!(
+                    simd,
+                    self.add_key_bundles::<S, F, BUNDLED, 1>(simd, outputs, sums, ahead)
+                ),
             }
         } else {
             match group {
-                4 => self.add_turned_digits::<S, F, 4>(simd, outputs, sums, ahead),
-                3 => self.add_turned_digits::<S, F, 3>(simd, outputs, sums, ahead),
-                2 => self.add_turned_digits::<S, F, 2>(simd, outputs, sums, ahead),
-                _ => self.add_turned_digits::<S, F, 1>(simd, outputs, sums, ahead),
+                4 => apart!(
+                    simd,
+                    self.add_turned_digits::<S, F, 4>(simd, outputs, sums, ahead)
+                ),
+                3 => apart!(
+                    simd,
+                    self.add_turned_digits::<S, F, 3>(simd, outputs, sums, ahead)
+                ),
+                2 => apart!(
+                    simd,
+                    self.add_turned_digits::<S, F, 2>(simd, outputs, sums, ahead)
+                ),
+                _ => apart!(
+                    simd,
+                    self.add_turned_digits::<S, F, 1>(simd, outputs, sums, ahead)
+                ),
             }
         }
     }
