@@ -31,10 +31,9 @@ impl Avx2 {
         found.then_some(Self(()))
     }
 
-    /// Runs `body`, in a function of its own, compiled for this instruction set.
+    /// Runs `body` compiled for this instruction set.
     #[inline(always)]
     pub(crate) fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
-        #[inline(never)]
         #[target_feature(enable = "avx2,bmi2,fma")]
         fn run<R>(body: impl FnOnce() -> R) -> R {
             align_spills();
@@ -150,7 +149,14 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     fn apart<R>(self, body: impl FnOnce() -> R) -> R {
-        self.vectorize(body)
+        #[inline(never)]
+        #[target_feature(enable = "avx2,bmi2,fma")]
+        fn run<R>(body: impl FnOnce() -> R) -> R {
+            align_spills();
+            body()
+        }
+        // SAFETY: `self` proves that the processor has these features.
+        unsafe { run(body) }
     }
 
     #[inline(always)]

@@ -105,10 +105,9 @@ impl<const ADDERS: bool> Avx512<ADDERS> {
         }
     }
 
-    /// Runs `body`, in a function of its own, compiled for this instruction set.
+    /// Runs `body` compiled for this instruction set.
     #[inline(always)]
     pub(crate) fn vectorize<R>(self, body: impl FnOnce() -> R) -> R {
-        #[inline(never)]
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,bmi2,fma")]
         fn run<R>(body: impl FnOnce() -> R) -> R {
             align_spills();
@@ -210,7 +209,14 @@ impl<const ADDERS: bool> Simd for Avx512<ADDERS> {
 
     #[inline(always)]
     fn apart<R>(self, body: impl FnOnce() -> R) -> R {
-        self.vectorize(body)
+        #[inline(never)]
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,bmi2,fma")]
+        fn run<R>(body: impl FnOnce() -> R) -> R {
+            align_spills();
+            body()
+        }
+        // SAFETY: `self` proves that the processor has these features.
+        unsafe { run(body) }
     }
 
     #[inline(always)]
