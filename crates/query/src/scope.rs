@@ -141,7 +141,7 @@ pub enum ScopeError {
     /// A row whose time is not known.
     #[error(
         "the row '{label}' has no time that could be selected by: times are like 2026-11-23T14:30:05Z, and uploads whose rows have \
-         other labels can only be asked about whole; a choice of devices, or of the time of all rows, leaves those uploads out"
+         other labels can only be asked about whole; to leave those uploads out, ask about devices that have none, or about a time"
     )]
     NoTime {
         /// The label.
