@@ -181,9 +181,8 @@ fn no_row_is_lost_or_doubled_by_kills_of_agent_and_server() {
     let writer = std::thread::spawn(move || {
         let mut rows = 0;
         while ended.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
-            // Lines come in pieces, and files are rotated. None is removed: on a busy machine every
-            // agent may be killed before it has read a line, for longer than any number of files
-            // that a rotation keeps.
+            // Lines come in pieces, and files are rotated. No file is removed, because agents on a busy
+            // machine may be killed many times in a row before they have read a line.
             append(&csv, &format!("row {rows},"));
             std::thread::sleep(Duration::from_millis(random(4)));
             append(&csv, &format!("{}\n", (rows % 8) as f64 / 2.0));

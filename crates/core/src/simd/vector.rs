@@ -49,8 +49,8 @@ pub(crate) trait Simd: Copy {
     /// The places of the integers of a packed key.
     type PackedPlaces: Copy;
 
-    /// Runs `body` in a function of its own, compiled for this instruction set. The time for which the compiler optimises a
-    /// function grows faster than the function, so each of a kernel's many forms is worth its own.
+    /// Runs `body` in a function of its own, compiled for this instruction set. The time that the compiler needs to optimise a
+    /// function grows faster than the function, so a kernel of many forms has a function for each.
     fn apart<R>(self, body: impl FnOnce() -> R) -> R;
 
     /// Returns the whole chunks of a slice.

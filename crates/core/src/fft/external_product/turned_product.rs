@@ -33,8 +33,7 @@ impl TurnedProduct<'_, 2> {
 impl<'a, const C: usize> TurnedProduct<'a, C> {
     /// Computes all outputs that `sums` has room for, from output `first` on.
     ///
-    /// The number of ciphertexts is no parameter of the functions that it calls, so that the crates that use this one do not compile
-    /// the products again.
+    /// The functions that it calls are not generic, so that the crates that use this one do not compile the products again.
     ///
     /// # Panics
     /// If there are neither one ciphertext nor two.
