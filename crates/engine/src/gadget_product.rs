@@ -6,7 +6,9 @@
 mod scratch;
 
 use tfhe_sbc_core::dimensions::PolynomialSize;
-use tfhe_sbc_core::fft::external_product::{ExternalProductPlan, ProductShape, StepKey};
+use tfhe_sbc_core::fft::external_product::{
+    Coefficient, ExternalProductPlan, ProductShape, StepKey,
+};
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::packing::PackingParameters;
 use tfhe_sbc_core::parameters::{
@@ -218,9 +220,9 @@ impl GadgetProduct {
     ///
     /// # Panics
     /// If a length does not fit.
-    pub fn turn_by_block<T: ProductTorus, const C: usize>(
+    pub fn turn_by_block<X: Coefficient, const C: usize>(
         &self,
-        accs: [&mut [T]; C],
+        accs: [&mut [X]; C],
         key: StepKey<'_>,
         requests: Requests<'_>,
         exponents: [&[u32]; C],
@@ -329,10 +331,10 @@ impl GadgetProduct {
 
     /// Writes the transformed digits of one component to the next buffers, and prefetches a piece
     /// of the key during each transform.
-    pub(crate) fn take_digits<'b, T: Torus>(
+    pub(crate) fn take_digits<'b, X: Coefficient>(
         &self,
         component: usize,
-        polynomial: &[T],
+        polynomial: &[X],
         buffers: &mut impl Iterator<Item = &'b mut [f64]>,
         upcoming: &mut Pieces<'_>,
     ) {
@@ -346,9 +348,9 @@ impl GadgetProduct {
     /// `first` of the ciphertext. `rows` are the transformed digits of all its components, and `sums`
     /// is scratch memory of as many polynomials as the accumulator has. Meanwhile what `requests` has for the products and
     /// the sums is prefetched.
-    pub(crate) fn add_rows<T: ProductTorus, const C: usize>(
+    pub(crate) fn add_rows<X: Coefficient, const C: usize>(
         &self,
-        accs: [&mut [T]; C],
+        accs: [&mut [X]; C],
         first: usize,
         rows: [&Gathered<'_>; C],
         (key, requests): (StepKey<'_>, Requests<'_>),

@@ -4,7 +4,7 @@
 
 use super::node::{join, split};
 use super::passes::broadcast;
-use crate::simd::{Ahead, Rows, RowsRef, Simd};
+use crate::simd::{Ahead, Columns, ColumnsMut, Simd};
 
 /// The conversion of a scalar into the number that is transformed.
 pub(super) trait Load<T> {
@@ -58,22 +58,20 @@ fn first_pass_lanes<S: Simd, T, F: Load<T>, A: Ahead, const R: usize, const L: u
     ahead: &mut A,
 ) {
     let (low, high) = input.split_at(input.len() / 2);
-    let low = RowsRef::<[T; L], R>::new(low.as_chunks().0);
-    let high = RowsRef::<[T; L], R>::new(high.as_chunks().0);
-    let mut re = Rows::<_, R>::new(re);
-    let mut im = Rows::<_, R>::new(im);
+    let from_columns = Columns::<[T; L], R>::new(low.as_chunks().0, high.as_chunks().0);
+    let to_columns = ColumnsMut::<_, R>::new(re, im);
     let z = broadcast::<S, R>(simd, twiddles);
-    for column in 0..low.columns() {
+    for (input, mut out) in from_columns.zip(to_columns) {
         let mut x_re = [simd.splat(0.0); R];
         let mut x_im = [simd.splat(0.0); R];
         for row in 0..R {
-            x_re[row] = from.load(simd, low.get(row, column));
-            x_im[row] = from.load(simd, high.get(row, column));
+            x_re[row] = from.load(simd, input.re(row));
+            x_im[row] = from.load(simd, input.im(row));
         }
         split(simd, &mut x_re, &mut x_im, &z);
         for row in 0..R {
-            simd.store(re.get_mut(row, column), x_re[row]);
-            simd.store(im.get_mut(row, column), x_im[row]);
+            simd.store(out.re(row), x_re[row]);
+            simd.store(out.im(row), x_im[row]);
         }
         ahead.after(simd, R);
     }
@@ -109,22 +107,19 @@ fn final_pass_lanes<S: Simd, T, F: Add<T>, A: Ahead, const R: usize, const L: us
     ahead: &mut A,
 ) {
     let (low, high) = acc.split_at_mut(acc.len() / 2);
-    let mut low = Rows::<[T; L], R>::new(low.as_chunks_mut().0);
-    let mut high = Rows::<[T; L], R>::new(high.as_chunks_mut().0);
-    let re = RowsRef::<_, R>::new(re);
-    let im = RowsRef::<_, R>::new(im);
+    let to_columns = ColumnsMut::<[T; L], R>::new(low.as_chunks_mut().0, high.as_chunks_mut().0);
     let z = broadcast::<S, R>(simd, twiddles);
-    for column in 0..re.columns() {
+    for (input, mut out) in Columns::<_, R>::new(re, im).zip(to_columns) {
         let mut x_re = [simd.splat(0.0); R];
         let mut x_im = [simd.splat(0.0); R];
         for row in 0..R {
-            x_re[row] = simd.load(re.get(row, column));
-            x_im[row] = simd.load(im.get(row, column));
+            x_re[row] = simd.load(input.re(row));
+            x_im[row] = simd.load(input.im(row));
         }
         join(simd, &mut x_re, &mut x_im, &z);
         for row in 0..R {
-            to.add(simd, low.get_mut(row, column), x_re[row]);
-            to.add(simd, high.get_mut(row, column), x_im[row]);
+            to.add(simd, out.re(row), x_re[row]);
+            to.add(simd, out.im(row), x_im[row]);
         }
         ahead.after(simd, R);
     }

@@ -14,6 +14,7 @@
 //! `acc += Σ_j (X^(a_j) - 1) · (BK_j ⊡ acc)`. The factors are applied pointwise, and the sums
 //! are transformed back once.
 
+mod coefficients;
 mod key_bundle;
 mod key_form;
 mod passes;
@@ -31,7 +32,9 @@ use alloc::vec::Vec;
 
 use aligned_vec::{AVec, ConstAlign};
 
-use self::passes::{Digit, forward_from, inverse_to};
+pub use self::coefficients::Coefficient;
+use self::coefficients::{Coefficients, CoefficientsMut, View, ViewMut};
+use self::passes::{Digit, TurnsDigit, forward_from, inverse_to};
 use self::product::Product;
 pub use self::step_key::{PackedKey, StepKey};
 use self::step_key::{pack_number, packed_key_len, unit_of};
@@ -41,7 +44,9 @@ use super::trigonometry::root_of_unity;
 use super::{FftPlan, OwnedFftPlan};
 use crate::dimensions::PolynomialSize;
 use crate::parameters::{MAX_GLWE_DIMENSION, PackedWidth};
-use crate::simd::{DigitPlace, Isa, Simd, TorusSlice, TorusSliceMut, dispatch, dispatch_transform};
+use crate::simd::{
+    DigitPlace, Isa, Lines, Simd, TorusSlice, TorusSliceMut, dispatch, dispatch_transform,
+};
 use crate::torus::{Torus, exp2_neg};
 
 /// The numbers of polynomials in one step of a blind rotation.
@@ -262,33 +267,61 @@ impl ExternalProductPlan {
     ///
     /// # Panics
     /// If a slice has not N elements, or the digit is of scalars of another width.
-    pub fn forward_digit<T: Torus>(
+    pub fn forward_digit<X: Coefficient>(
         &self,
         out: &mut [f64],
-        input: &[T],
+        input: &[X],
         place: DigitPlace,
         next_key: &[u8],
     ) {
-        assert_eq!(place.torus_bits, T::BITS, "a digit of other scalars");
         assert_eq!(input.len(), out.len());
-        self.forward_digit_of(out, TorusSlice::new(input), place, next_key);
+        self.forward_digit_of(out, X::view(input), place, next_key);
     }
 
     fn forward_digit_of(
         &self,
         out: &mut [f64],
-        input: TorusSlice<'_>,
+        Coefficients(input): Coefficients<'_>,
         place: DigitPlace,
         next_key: &[u8],
     ) {
         let plan = self.fft.plan();
         plan.check(out);
         let table = plan.twiddles;
-        let digit = Digit(place);
-        dispatch_transform!(plan.isa(), |simd| match input {
-            TorusSlice::U32(input) => forward_from(simd, out, table, input, &digit, next_key),
-            TorusSlice::U64(input) => forward_from(simd, out, table, input, &digit, next_key),
-        });
+        let lines = |vectors| Lines::over(next_key, vectors);
+        match input {
+            View::Torus(input) => {
+                assert_eq!(place.torus_bits, input.bits(), "a digit of other scalars");
+                let digit = Digit(place);
+                dispatch_transform!(plan.isa(), |simd| match input {
+                    TorusSlice::U32(input) => {
+                        forward_from(simd, out, table, input, &digit, lines);
+                    }
+                    TorusSlice::U64(input) => {
+                        forward_from(simd, out, table, input, &digit, lines);
+                    }
+                });
+            }
+            // The digits of most sets are top digits, and most transforms of a batch request nothing.
+            View::Turns(input) if place.fraction_bits().0 > 0 => {
+                let digit = TurnsDigit::<false>::new(place);
+                dispatch_transform!(plan.isa(), |simd| {
+                    forward_from(simd, out, table, input, &digit, lines);
+                });
+            }
+            View::Turns(input) if next_key.is_empty() => {
+                let digit = TurnsDigit::<true>::new(place);
+                dispatch_transform!(plan.isa(), |simd| {
+                    forward_from(simd, out, table, input, &digit, |_| ());
+                });
+            }
+            View::Turns(input) => {
+                let digit = TurnsDigit::<true>::new(place);
+                dispatch_transform!(plan.isa(), |simd| {
+                    forward_from(simd, out, table, input, &digit, lines);
+                });
+            }
+        }
     }
 
     /// Computes `sums = Σ_j (X^(exponents[j]) - 1) · Σ_r digits[r] · key[j][r]` for each of `C` ciphertexts, for as many
@@ -363,24 +396,38 @@ impl ExternalProductPlan {
         }
     }
 
-    /// Transforms `sum` back and adds it, as fractions of the torus, to the accumulator. Prefetches
+    /// Transforms `sum` back and adds it, as numbers of turns, to the accumulator. Prefetches
     /// `next_key`, which may be empty.
     ///
     /// # Panics
     /// If a slice has not N elements.
-    pub fn inverse_add<T: Torus>(&self, acc: &mut [T], sum: &mut [f64], next_key: &[u8]) {
+    pub fn inverse_add<X: Coefficient>(&self, acc: &mut [X], sum: &mut [f64], next_key: &[u8]) {
         assert_eq!(acc.len(), sum.len());
-        self.inverse_add_to(TorusSliceMut::new(acc), sum, next_key);
+        self.inverse_add_to(X::view_mut(acc), sum, next_key);
     }
 
-    fn inverse_add_to(&self, acc: TorusSliceMut<'_>, sum: &mut [f64], next_key: &[u8]) {
+    fn inverse_add_to(
+        &self,
+        CoefficientsMut(acc): CoefficientsMut<'_>,
+        sum: &mut [f64],
+        next_key: &[u8],
+    ) {
         let plan = self.fft.plan();
         plan.check(sum);
         let table = plan.twiddles;
-        dispatch_transform!(plan.isa(), |simd| match acc {
-            TorusSliceMut::U32(acc) => inverse_to(simd, sum, table, acc, next_key),
-            TorusSliceMut::U64(acc) => inverse_to(simd, sum, table, acc, next_key),
-        });
+        let lines = |vectors| Lines::over(next_key, vectors);
+        match acc {
+            ViewMut::Torus(acc) => dispatch_transform!(plan.isa(), |simd| match acc {
+                TorusSliceMut::U32(acc) => inverse_to(simd, sum, table, acc, lines),
+                TorusSliceMut::U64(acc) => inverse_to(simd, sum, table, acc, lines),
+            }),
+            ViewMut::Turns(acc) if next_key.is_empty() => {
+                dispatch_transform!(plan.isa(), |simd| inverse_to(simd, sum, table, acc, |_| ()));
+            }
+            ViewMut::Turns(acc) => {
+                dispatch_transform!(plan.isa(), |simd| inverse_to(simd, sum, table, acc, lines));
+            }
+        }
     }
 }
 

@@ -10,7 +10,7 @@
 
 use super::node::{Complex, join, split};
 use super::trigonometry::root_of_unity;
-use crate::simd::{Ahead, Rows, Simd};
+use crate::simd::{Ahead, ColumnsMut, Simd};
 
 /// The radices, as logarithms, of the passes before the last one.
 pub(super) struct Schedule {
@@ -210,19 +210,17 @@ macro_rules! scalar_pass {
                 .zip(im.chunks_exact_mut(node_len));
             for ((re, im), twiddles) in node_data.zip(twiddles.chunks_exact(R)) {
                 let z = broadcast::<S, R>(simd, twiddles);
-                let mut re = Rows::<_, R>::new(re);
-                let mut im = Rows::<_, R>::new(im);
-                for column in 0..re.columns() {
+                for mut column in ColumnsMut::<_, R>::new(re, im) {
                     let mut x_re = [simd.splat(0.0); R];
                     let mut x_im = [simd.splat(0.0); R];
                     for row in 0..R {
-                        x_re[row] = simd.load(re.get(row, column));
-                        x_im[row] = simd.load(im.get(row, column));
+                        x_re[row] = simd.load(column.re(row));
+                        x_im[row] = simd.load(column.im(row));
                     }
                     $node(simd, &mut x_re, &mut x_im, &z);
                     for row in 0..R {
-                        simd.store(re.get_mut(row, column), x_re[row]);
-                        simd.store(im.get_mut(row, column), x_im[row]);
+                        simd.store(column.re(row), x_re[row]);
+                        simd.store(column.im(row), x_im[row]);
                     }
                     ahead.after(simd, R);
                 }

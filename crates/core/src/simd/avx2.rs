@@ -236,6 +236,11 @@ impl Simd for Avx2 {
         proved!(_mm256_fnmadd_pd(a, b, c))
     }
     #[inline(always)]
+    fn round(self, a: Self::F64) -> Self::F64 {
+        const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+        proved!(_mm256_round_pd::<NEAREST>(a))
+    }
+    #[inline(always)]
     fn transpose(self, rows: &mut [Self::F64]) {
         let [a, b, c, d]: &mut [Self::F64; 4] = rows.try_into().expect("4 rows");
         proved!({

@@ -4,9 +4,9 @@
 //! processors have for vectors: a double in `[2^52, 2^53)` holds an integer in its
 //! low bits, so that adding the right constant and reading the bits converts.
 
-use super::Simd;
-use super::torus_slice::TorusSlice;
-use crate::torus::Torus;
+use super::torus_slice::{TorusSlice, TorusSliceMut};
+use super::{Simd, fourier};
+use crate::torus::{Torus, exp2_neg};
 
 /// `1.5 * 2^52`: adding it to a double below 2^51 in magnitude rounds that to an
 /// integer, to nearest even, and leaves the integer in the low 51 bits.
@@ -72,6 +72,30 @@ fn fraction_plus(x: f64, rounder: f64) -> f64 {
     // The integer nearest to x, minus the rounder: exact.
     let whole = (x + ROUNDER) - (ROUNDER + rounder);
     x - whole
+}
+
+/// Returns the signed representatives as fractions of the torus.
+#[inline(always)]
+pub(super) fn torus_to_turns<S: Simd, T: Torus>(simd: S, out: &mut [f64], input: &[T]) {
+    torus_to_f64(simd, out, input);
+    fourier::scale(out, exp2_neg(T::BITS));
+}
+
+/// Rounds numbers of turns to scalars of the torus, those of 64 bits to multiples of `2^-51`.
+#[inline(always)]
+pub(super) fn turns_to_torus<T: Torus>(out: &mut [T], turns: &[f64]) {
+    match TorusSliceMut::new(out) {
+        TorusSliceMut::U32(out) => {
+            for (out, &turns) in out.iter_mut().zip(turns) {
+                *out = turns_to_u32(turns);
+            }
+        }
+        TorusSliceMut::U64(out) => {
+            for (out, &turns) in out.iter_mut().zip(turns) {
+                *out = turns_to_u64(turns);
+            }
+        }
+    }
 }
 
 /// Computes `out = low + 2^step_log2 * value`.

@@ -90,6 +90,12 @@ impl DigitPlace {
         }
     }
 
+    /// Returns the numbers of bits of a fraction of the torus that the digits above this one have together, and with this one.
+    #[cfg_attr(not(feature = "alloc"), allow(dead_code))]
+    pub(crate) fn fraction_bits(self) -> (u32, u32) {
+        (self.up, self.up + self.torus_bits - self.down)
+    }
+
     /// Returns the digit of a 32-bit scalar.
     #[inline(always)]
     pub(super) fn of_u32(self, x: u32) -> f64 {

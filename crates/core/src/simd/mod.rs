@@ -74,7 +74,7 @@ pub(crate) use ntt::{montgomery_mul, ntt_forward_butterfly, ntt_inverse_butterfl
 #[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
 pub(crate) use packed_key::quad_shift;
 pub(crate) use portable::Portable;
-pub(crate) use rows::{Rows, RowsRef};
+pub(crate) use rows::{Columns, ColumnsMut};
 pub(crate) use torus_slice::as_bytes_mut;
 #[cfg_attr(not(feature = "alloc"), allow(unused_imports))]
 pub(crate) use torus_slice::{TorusSlice, TorusSliceMut};
@@ -308,6 +308,28 @@ pub fn scale_f64(isa: Isa, data: &mut [f64], factor: f64) {
 pub fn torus_to_f64<T: Torus>(isa: Isa, out: &mut [f64], input: &[T]) {
     check_equal(out.len(), &[input.len()]);
     dispatch!(isa, |simd| convert::torus_to_f64(simd, out, input));
+}
+
+/// Computes the signed representatives as fractions of the torus, in `[-1/2, 1/2]`: exact for `u32`, rounded to a double
+/// for `u64`. Any length.
+///
+/// # Panics
+///
+/// If the lengths differ.
+pub fn torus_to_turns<T: Torus>(isa: Isa, out: &mut [f64], input: &[T]) {
+    check_equal(out.len(), &[input.len()]);
+    dispatch!(isa, |simd| convert::torus_to_turns(simd, out, input));
+}
+
+/// Rounds numbers of turns, below 2^51 in magnitude, to scalars of the torus: to the nearest `u32`, or to the nearest
+/// multiple of `2^-51` of a turn for `u64`. Any length.
+///
+/// # Panics
+///
+/// If the lengths differ.
+pub fn turns_to_torus<T: Torus>(isa: Isa, out: &mut [T], turns: &[f64]) {
+    check_equal(out.len(), &[turns.len()]);
+    dispatch!(isa, |_simd| convert::turns_to_torus(out, turns));
 }
 
 /// Computes `out = X^degree * poly mod X^N + 1`, where N is the length.

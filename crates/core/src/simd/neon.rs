@@ -256,6 +256,10 @@ impl Simd for Neon {
         proved!([vfmsq_f64(c[0], a[0], b[0]), vfmsq_f64(c[1], a[1], b[1])])
     }
     #[inline(always)]
+    fn round(self, a: Self::F64) -> Self::F64 {
+        proved!(a.map(|a| vrndnq_f64(a)))
+    }
+    #[inline(always)]
     fn transpose(self, rows: &mut [Self::F64]) {
         let [a, b, c, d]: &mut [Self::F64; 4] = rows.try_into().expect("4 rows");
         let even = |x, y| proved!(vzip1q_f64(x, y));

@@ -32,6 +32,17 @@ impl<'a> TorusSlice<'a> {
     }
 }
 
+impl TorusSlice<'_> {
+    /// The number of bits of an element.
+    #[cfg_attr(not(feature = "alloc"), allow(dead_code))]
+    pub(crate) fn bits(&self) -> u32 {
+        match self {
+            Self::U32(_) => u32::BITS,
+            Self::U64(_) => u64::BITS,
+        }
+    }
+}
+
 impl<'a> TorusSliceMut<'a> {
     #[inline(always)]
     pub(crate) fn new<T: Torus>(data: &'a mut [T]) -> Self {

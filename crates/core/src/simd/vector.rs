@@ -110,6 +110,12 @@ pub(crate) trait Simd: Copy {
     fn mul_sub(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64;
     /// Returns `c - a * b`.
     fn neg_mul_add(self, a: Self::F64, b: Self::F64, c: Self::F64) -> Self::F64;
+    /// Returns the nearest integers, of ties the even ones, of numbers below 2^51 in magnitude.
+    #[inline(always)]
+    fn round(self, a: Self::F64) -> Self::F64 {
+        let rounder = self.splat(ROUNDER);
+        self.sub(self.add(a, rounder), rounder)
+    }
     /// Transposes a matrix of `LANES` rows.
     fn transpose(self, rows: &mut [Self::F64]);
 

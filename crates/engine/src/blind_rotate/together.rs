@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
-use tfhe_sbc_core::glwe_product::ProductTorus;
+use tfhe_sbc_core::fft::external_product::Coefficient;
 
 use crate::bootstrap_key::BootstrapKey;
 use crate::cache_aligned::{CacheAligned, cache_aligned};
@@ -25,10 +25,10 @@ struct OwnLines<T>(T);
 
 /// Rotates `acc` by all exponents, on one thread for each component or on `threads` threads,
 /// whichever is less. The result is that of one thread, bit for bit.
-pub(super) fn turn_by_all_blocks<T: ProductTorus>(
+pub(super) fn turn_by_all_blocks<X: Coefficient>(
     key: &BootstrapKey,
     exponents: &[u32],
-    acc: &mut [T],
+    acc: &mut [X],
     threads: usize,
 ) {
     let product = key.product();
@@ -58,11 +58,11 @@ pub(super) fn turn_by_all_blocks<T: ProductTorus>(
 }
 
 /// Rotates the components of `acc`, the first of which is component `first` of the accumulator.
-fn turn_part<T: ProductTorus>(
+fn turn_part<X: Coefficient>(
     key: &BootstrapKey,
     exponents: &[u32],
     first: usize,
-    acc: &mut [T],
+    acc: &mut [X],
     digits: &[Digits; 2],
     meeting: &Meeting,
 ) {

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use tfhe_sbc_core::dimensions::PolynomialSize;
-use tfhe_sbc_core::fft::external_product::{ProductShape, StepKey};
+use tfhe_sbc_core::fft::external_product::{Coefficient, ProductShape, StepKey};
 use tfhe_sbc_core::glwe_product::ProductTorus;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::{Decomposition, ModulusSwitch, PARAMETERS_BYTES, ParameterSet};
 use tfhe_sbc_core::random::{ExpanderKind, MaskSeed, fill_uniform};
-use tfhe_sbc_core::simd::Isa;
+use tfhe_sbc_core::simd::{self, Isa};
 use tfhe_sbc_core::wire::{Header, Message, WireError};
 use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
 use tfhe_sbc_engine::gadget_product::GadgetProduct;
@@ -146,7 +146,7 @@ fn compare<T: ProductTorus>(set: ParameterSet, seed: u8) {
 }
 
 /// One turn by a block of GGSW ciphertexts of uniform rows, every scalar up to the
-/// transform's error.
+/// transform's error. The accumulator consists of scalars, and over 2^64 also of doubles, as in a blind rotation.
 fn compare_turn<T: ProductTorus>(set: ParameterSet, exponent: u32, bound: f64) {
     let parameters = set.validate().unwrap();
     let size = parameters.polynomial_size().get();
@@ -168,22 +168,37 @@ fn compare_turn<T: ProductTorus>(set: ParameterSet, exponent: u32, bound: f64) {
         let exponents: Vec<u32> = (0..block_size as u32)
             .map(|bit| (exponent * (3 * bit + 1)) % (2 * size as u32))
             .collect();
-        let mut expected = uniform::<T>(200, outputs, size);
-        let mut acc = expected.concat();
-        let (key, scratch) = (StepKey::Doubles(&key), &mut product.scratch());
-        product.turn_by_block(
-            [&mut acc[..]],
-            key,
-            Requests::NONE,
-            [&exponents[..]],
-            [scratch],
-        );
-        reference::turn_by_block(&parameters, &mut expected, &ggsws, &exponents);
-        for (x, y) in acc.iter().zip(expected.concat()) {
-            let error = x.sub(y).to_signed_fraction();
-            assert!(error.abs() <= bound, "{} {error:e} {set:?}", isa.name());
+        let before = uniform::<T>(200, outputs, size);
+        let check = |acc: &[T], digits: fn(T, Decomposition) -> Vec<i64>| {
+            let mut expected = before.clone();
+            reference::turn_by_block(&parameters, &mut expected, &ggsws, &exponents, digits);
+            for (x, y) in acc.iter().zip(expected.concat()) {
+                let error = x.sub(y).to_signed_fraction();
+                assert!(error.abs() <= bound, "{} {error:e} {set:?}", isa.name());
+            }
+        };
+        let mut acc = before.concat();
+        turn(&product, &mut acc, &key, &exponents);
+        check(&acc, reference::digits);
+        if T::BITS == 64 {
+            let mut turns = vec![0.0; acc.len()];
+            simd::torus_to_turns(isa, &mut turns, &before.concat());
+            turn(&product, &mut turns, &key, &exponents);
+            simd::turns_to_torus(isa, &mut acc, &turns);
+            check(&acc, reference::nearest_digits);
         }
     }
+}
+
+/// Turns an accumulator by a block.
+fn turn<X: Coefficient>(product: &GadgetProduct, acc: &mut [X], key: &[f64], exponents: &[u32]) {
+    product.turn_by_block(
+        [acc],
+        StepKey::Doubles(key),
+        Requests::NONE,
+        [exponents],
+        [&mut product.scratch()],
+    );
 }
 
 fn arbitrary_set(bits: u32) -> impl Strategy<Value = (ParameterSet, u8)> {

@@ -192,7 +192,7 @@ impl<T: Torus> ReferenceKey<T> {
         acc.push(rotate(table, -i64::from(*body)));
         let block_size = self.parameters.lwe_block_size() as usize;
         for (ggsws, exponents) in self.ggsws.chunks(block_size).zip(mask.chunks(block_size)) {
-            turn_by_block(&self.parameters, &mut acc, ggsws, exponents);
+            turn_by_block(&self.parameters, &mut acc, ggsws, exponents, digits);
         }
         acc
     }
@@ -248,16 +248,17 @@ pub(crate) fn device_switch<T: Torus>(
     out
 }
 
-/// `acc += Σ_j (X^exponents[j] - 1) · (GGSW_j ⊡ acc)`.
+/// `acc += Σ_j (X^exponents[j] - 1) · (GGSW_j ⊡ acc)`, with the digits that `digits` gives.
 pub(crate) fn turn_by_block<T: Torus>(
     parameters: &Parameters,
     acc: &mut [Vec<T>],
     ggsws: &[Vec<Vec<Vec<T>>>],
     exponents: &[u32],
+    digits: impl Fn(T, Decomposition) -> Vec<i64>,
 ) {
     let input = acc.to_vec();
     for (ggsw, &exponent) in ggsws.iter().zip(exponents) {
-        let product = external_product(parameters, &input, ggsw);
+        let product = external_product(parameters, &input, ggsw, &digits);
         for (acc, product) in acc.iter_mut().zip(&product) {
             let turned = rotate(product, i64::from(exponent));
             for ((acc, x), &y) in acc.iter_mut().zip(turned).zip(product) {
@@ -272,6 +273,7 @@ fn external_product<T: Torus>(
     parameters: &Parameters,
     glwe: &[Vec<T>],
     ggsw: &[Vec<Vec<T>>],
+    digits: &impl Fn(T, Decomposition) -> Vec<i64>,
 ) -> Vec<Vec<T>> {
     let mut out = vec![vec![T::ZERO; glwe[0].len()]; glwe.len()];
     let mut rows = ggsw.iter();
@@ -314,6 +316,23 @@ pub(crate) fn digits<T: Torus>(x: T, gadget: Decomposition) -> Vec<i64> {
         .collect();
     digits.reverse();
     digits
+}
+
+/// The differences, most significant first, of the multiples of `q / B^j` for `j` from 0 to `l` that are closest to the signed
+/// representative: digits as those of accumulators of doubles.
+pub(crate) fn nearest_digits<T: Torus>(x: T, gadget: Decomposition) -> Vec<i64> {
+    let base_log = gadget.base_log.0;
+    let signed = i128::from(x.to_i64());
+    let mut above = 0;
+    (1..=gadget.level_count.0 as u32)
+        .map(|level| {
+            let dropped = T::BITS - base_log * level;
+            let nearest = (signed * 2 + (1i128 << dropped)) >> (dropped + 1);
+            let digit = nearest - (above << base_log);
+            above = nearest;
+            digit as i64
+        })
+        .collect()
 }
 
 /// `X^degree · polynomial mod X^N + 1`.

@@ -5,7 +5,7 @@ use tfhe_sbc_core::fft::external_product::{ProductShape, StepKey};
 use tfhe_sbc_core::parameters::{Decomposition, ParameterSet, Parameters};
 use tfhe_sbc_core::polynomial::reference_multiply_add;
 use tfhe_sbc_core::random::{AnyExpander, ExpanderKind, MaskSeed, fill_binary, fill_uniform};
-use tfhe_sbc_core::simd::Isa;
+use tfhe_sbc_core::simd::{self, Isa};
 use tfhe_sbc_core::torus::Torus;
 use tfhe_sbc_engine::gadget_product::GadgetProduct;
 use tfhe_sbc_engine::requests::Requests;
@@ -41,19 +41,23 @@ fn measured_variance(isa: Isa, parameters: &Parameters, steps: usize) -> f64 {
         let mut exact: Vec<Vec<u64>> = row();
         let key = place_key(&product, &ggsws, n);
         let mut fast = exact.concat();
+        let mut turns = vec![0.0; fast.len()];
+        simd::torus_to_turns(isa, &mut turns, &fast);
         let exponents: Vec<u32> = uniform(&mut stream, block_size)
             .iter()
             .map(|&x| (x % (2 * n as u64)) as u32)
             .collect();
         let key = StepKey::Doubles(&key);
         product.turn_by_block(
-            [&mut fast[..]],
+            [&mut turns[..]],
             key,
             Requests::NONE,
             [&exponents[..]],
             [&mut scratch],
         );
-        reference::turn_by_block(parameters, &mut exact, &ggsws, &exponents);
+        simd::turns_to_torus(isa, &mut fast, &turns);
+        let digits = reference::nearest_digits;
+        reference::turn_by_block(parameters, &mut exact, &ggsws, &exponents, digits);
 
         let errors: Vec<u64> = fast
             .iter()

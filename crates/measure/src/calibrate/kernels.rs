@@ -43,10 +43,11 @@ fn plan(size_log2: u32, isa: Isa) -> Option<ExternalProductPlan> {
 }
 
 /// Polynomials of one size. There are enough of them that their transforms pass through the
-/// second-level cache as in a blind rotation. The torus makes no difference to the time.
+/// second-level cache as in a blind rotation.
 struct Polynomials {
     plan: ExternalProductPlan,
-    scalars: Vec<AVec<u64, ConstAlign<64>>>,
+    /// The coefficients of accumulators, in turns.
+    turns: Vec<AVec<f64, ConstAlign<64>>>,
     doubles: Vec<AVec<f64, ConstAlign<64>>>,
 }
 
@@ -56,10 +57,11 @@ impl Polynomials {
     fn new(size_log2: u32) -> Option<Self> {
         let size = 1usize << size_log2;
         let count = (BYTES / (size * size_of::<f64>())).clamp(1, 64);
-        let scalars = (0..size as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let spread = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) as i64;
+        let turns = (0..size as u64).map(|i| spread(i) as f64 / 2.0f64.powi(64));
         Some(Self {
             plan: plan(size_log2, Isa::detect())?,
-            scalars: vec![AVec::from_iter(64, scalars); count],
+            turns: vec![AVec::from_iter(64, turns); count],
             doubles: vec![AVec::from_iter(64, (0..size).map(|_| 0.5)); count],
         })
     }
@@ -67,19 +69,19 @@ impl Polynomials {
     /// The seconds of a transform, the mean of both directions.
     fn time(&mut self) -> f64 {
         let place = DigitPlace::new(u64::BITS, 8, 1, 0);
-        let count = self.scalars.len() as f64;
+        let count = self.turns.len() as f64;
         let mut least = [Duration::MAX; 2];
         // The first pass only brings code and tables into the caches.
         for _ in 0..2 {
             let start = Instant::now();
-            for (input, out) in self.scalars.iter().zip(&mut self.doubles) {
+            for (input, out) in self.turns.iter().zip(&mut self.doubles) {
                 self.plan.forward_digit(black_box(out), input, place, &[]);
             }
             least[0] = least[0].min(start.elapsed());
             // Small values keep the rounded results in range.
             self.doubles.iter_mut().for_each(|sum| sum.fill(1e-9));
             let start = Instant::now();
-            for (acc, sum) in self.scalars.iter_mut().zip(&mut self.doubles) {
+            for (acc, sum) in self.turns.iter_mut().zip(&mut self.doubles) {
                 self.plan.inverse_add(black_box(acc), sum, &[]);
             }
             least[1] = least[1].min(start.elapsed());

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::parameters::PackedWidth;
-use crate::torus::Torus;
+use crate::torus::{Torus, exp2_neg};
 
 const N: usize = 256;
 /// The largest block, and the largest numbers of rows and outputs.
@@ -299,6 +299,112 @@ fn monomials_turn_at_every_size() {
                 }
                 assert!(acc.iter().all(|&x| x == 0), "{} {n} {exponent}", isa.name());
             }
+        }
+    }
+}
+
+/// Numbers of turns: uniform ones, the ends of their range, and numbers halfway between two that digits of these bits represent.
+fn turns(bits: u32, seed: u64) -> Vec<f64> {
+    let mut words = words(seed);
+    (0..N)
+        .map(|i| match i {
+            0 => 0.5,
+            1 => -0.5,
+            2..16 => {
+                ((words() as i64 >> 32) as f64 + 0.5).rem_euclid(exp2(bits)) / exp2(bits) - 0.5
+            }
+            _ => words() as i64 as f64 / exp2(64),
+        })
+        .collect()
+}
+
+fn exp2(bits: u32) -> f64 {
+    1.0 / exp2_neg(bits)
+}
+
+fn distance_mod_1(x: f64, y: f64) -> f64 {
+    let difference = x - y;
+    (difference - difference.round()).abs()
+}
+
+fn plan_of_one(isa: Isa) -> ExternalProductPlan {
+    let shape = ProductShape {
+        block_size: 1,
+        rows: 1,
+        outputs: 1,
+    };
+    ExternalProductPlan::new(PolynomialSize::new(N).unwrap(), shape, isa)
+}
+
+/// Digits of numbers of turns are balanced integers, and add up to the nearest number that they can represent, whether a key is
+/// requested meanwhile or not.
+#[test]
+fn digits_of_turns_add_up_to_them() {
+    for isa in Isa::available() {
+        let plan = plan_of_one(isa);
+        for (base_log, levels) in [
+            (1, 1),
+            (8, 1),
+            (23, 1),
+            (32, 1),
+            (1, 12),
+            (7, 3),
+            (15, 2),
+            (13, 4),
+        ] {
+            let kept = base_log * levels as u32;
+            let input = turns(kept, u64::from(base_log));
+            let mut represented = vec![0.0; N];
+            for level in 0..levels {
+                let place = DigitPlace::new(64, base_log, levels, level);
+                let mut digits = vec![0.0; N];
+                plan.forward_digit(&mut digits, &input, place, &[]);
+                let mut again = vec![0.0; N];
+                plan.forward_digit(&mut again, &input, place, &[0; 1000]);
+                assert_eq!(digits, again);
+                plan.fft().inverse(&mut digits);
+                for (digit, sum) in digits.iter().zip(&mut represented) {
+                    let digit = digit / (N / 2) as f64;
+                    assert!((digit - digit.round()).abs() < 1e-4, "{digit}");
+                    assert!(digit.round().abs() <= exp2(base_log - 1), "{digit}");
+                    *sum += digit.round() * exp2(base_log * level as u32) / exp2(kept);
+                }
+            }
+            for (x, sum) in input.iter().zip(&represented) {
+                let error = distance_mod_1(*x, *sum);
+                let half = 0.5 / exp2(kept);
+                assert!(
+                    error <= half + 1e-16,
+                    "{} {base_log} {levels} {x} {sum}",
+                    isa.name()
+                );
+            }
+        }
+    }
+}
+
+/// Sums are added to numbers of turns mod 1, whether a key is requested meanwhile or not.
+#[test]
+fn sums_are_added_to_turns() {
+    for isa in Isa::available() {
+        let plan = plan_of_one(isa);
+        let before = turns(20, 3);
+        // Thousands of turns with 30 bits below.
+        let mut words = words(5);
+        let added: Vec<f64> = (0..N)
+            .map(|_| (words() as i64 >> 21) as f64 / exp2(30))
+            .collect();
+        let mut sum: Vec<f64> = added.iter().map(|x| x / (N / 2) as f64).collect();
+        plan.fft().forward(&mut sum);
+        let mut again = (before.clone(), sum.clone());
+        let mut after = before.clone();
+        plan.inverse_add(&mut after, &mut sum, &[]);
+        plan.inverse_add(&mut again.0, &mut again.1, &[0; 1000]);
+        assert_eq!(after, again.0);
+        for ((x, y), after) in before.iter().zip(&added).zip(after) {
+            assert!(after.abs() <= 0.5 + 1e-9, "{after}");
+            let error = distance_mod_1(x + y, after);
+            assert!(error < 1e-9, "{} {x} {y} {after}", isa.name());
         }
     }
 }
