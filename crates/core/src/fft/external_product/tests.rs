@@ -333,7 +333,11 @@ fn plan_of_one(isa: Isa) -> ExternalProductPlan {
         rows: 1,
         outputs: 1,
     };
-    ExternalProductPlan::new(PolynomialSize::new(N).unwrap(), shape, isa)
+    ExternalProductPlan::new(
+        PolynomialSize::new(N).expect("a polynomial size"),
+        shape,
+        isa,
+    )
 }
 
 /// Digits of numbers of turns are balanced integers, and add up to the nearest number that they can represent, whether a key is
