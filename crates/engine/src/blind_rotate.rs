@@ -82,8 +82,8 @@ pub(crate) fn blind_rotate_together<T: ProductTorus>(
     }
 }
 
-/// Returns whether the coefficients of accumulators are doubles, which count turns, during a blind rotation. With q = 2^64, conversions to doubles
-/// and back would take more operations than the digits and sums themselves. With q = 2^32 products are exact, so that accumulators are too.
+/// Returns whether the coefficients of accumulators are doubles, which count turns, during a blind rotation. With q = 2^64 they are, because digits and
+/// sums of scalars would have to be converted in every step. With q = 2^32 they are scalars, because products are exact, and no step may round the accumulator.
 fn has_turns<T: Torus>() -> bool {
     T::BITS == u64::BITS
 }

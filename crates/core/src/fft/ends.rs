@@ -1,20 +1,20 @@
-//! The first and the last pass of a transform of scalars: the pass over the root, which converts
-//! scalars when it loads them, and the pass that joins the root's children, which rounds and adds to
-//! scalars.
+//! The first and the last pass of a transform of coefficients that are not those of the transform: the pass over the root, which converts
+//! coefficients when it loads them, and the pass that joins the root's children, which adds to
+//! coefficients.
 
 use super::node::{join, split};
 use super::passes::broadcast;
 use crate::simd::{Ahead, Columns, ColumnsMut, Simd};
 
-/// The conversion of a scalar into the number that is transformed.
+/// The conversion of a coefficient into the number that is transformed.
 pub(super) trait Load<T> {
-    /// Loads LANES scalars.
+    /// Loads LANES coefficients.
     fn load<S: Simd>(&self, simd: S, input: &[T]) -> S::F64;
 }
 
-/// The conversion of the result of a transform into scalars.
+/// The addition of the result of a transform to coefficients.
 pub(super) trait Add<T> {
-    /// Adds to LANES scalars.
+    /// Adds to LANES coefficients.
     fn add<S: Simd>(&self, simd: S, acc: &mut [T], x: S::F64);
 }
 
@@ -28,7 +28,7 @@ macro_rules! by_lanes {
     };
 }
 
-/// The pass over the root, from scalars.
+/// The pass over the root, from coefficients.
 #[inline(always)]
 pub(super) fn first_pass<S: Simd, T, F: Load<T>, A: Ahead, const R: usize>(
     simd: S,
@@ -77,7 +77,7 @@ fn first_pass_lanes<S: Simd, T, F: Load<T>, A: Ahead, const R: usize, const L: u
     }
 }
 
-/// The pass that joins the root's children, to scalars.
+/// The pass that joins the root's children, to coefficients.
 #[inline(always)]
 pub(super) fn final_pass<S: Simd, T, F: Add<T>, A: Ahead, const R: usize>(
     simd: S,

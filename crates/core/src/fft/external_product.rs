@@ -302,7 +302,8 @@ impl ExternalProductPlan {
                     }
                 });
             }
-            // The digits of most sets are top digits, and most transforms of a batch request nothing.
+            // Most sets have top digits only. Where the second-level cache has no room for the keys of two steps, most transforms of a batch
+            // request nothing, and a pass that need not count its vectors takes fewer instructions.
             View::Turns(input) if place.fraction_bits().0 > 0 => {
                 let digit = TurnsDigit::<false>::new(place);
                 dispatch_transform!(plan.isa(), |simd| {
