@@ -1,6 +1,5 @@
-//! The first and the last pass of a transform of coefficients that are not those of the transform: the pass over the root, which converts
-//! coefficients when it loads them, and the pass that joins the root's children, which adds to
-//! coefficients.
+//! The first and the last pass of a transform whose coefficients are scalars or have to be rounded: the pass over the root, which converts
+//! coefficients when it loads them, and the pass that joins the root's children, which adds to coefficients.
 
 use super::node::{join, split};
 use super::passes::broadcast;
