@@ -289,6 +289,11 @@ impl<const ADDERS: bool> Simd for Avx512<ADDERS> {
         proved!(neg_mul_add(a, b, c))
     }
     #[inline(always)]
+    fn round(self, a: Self::F64) -> Self::F64 {
+        const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+        proved!(_mm512_roundscale_pd::<NEAREST>(a))
+    }
+    #[inline(always)]
     fn transpose(self, rows: &mut [Self::F64]) {
         let [a, b, c, d, e, f, g, h]: &mut [Self::F64; 8] = rows.try_into().expect("8 rows");
         proved!({
