@@ -36,6 +36,7 @@ pub mod lookup_table;
 pub mod modulus_switch;
 pub mod nodes;
 pub mod packing_key;
+mod processors;
 pub mod requests;
 pub mod sanitise;
 pub mod seeded_rows;

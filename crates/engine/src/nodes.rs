@@ -10,6 +10,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::processors;
+
 /// The memory nodes that have processors on which this process may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nodes {
@@ -21,7 +23,7 @@ impl Nodes {
     /// Returns the nodes of this machine. If the system does not list them, there is one node without a list of processors.
     pub fn of_machine() -> Self {
         let mut nodes = Self::described_in(Path::new("/sys/devices/system/node"));
-        if let Some(allowed) = system::allowed_processors() {
+        if let Some(allowed) = processors::allowed() {
             for node in &mut nodes {
                 node.retain(|processor| allowed(*processor));
             }
@@ -61,7 +63,7 @@ impl Nodes {
     fn on_each<T: Send>(&self, make: impl Fn() -> T + Sync) -> io::Result<Vec<T>> {
         let on_node = |processors: &Vec<usize>| {
             std::thread::scope(|scope| {
-                let bound = || system::bind(processors).map(|()| make());
+                let bound = || processors::bind(processors).map(|()| make());
                 let thread = std::thread::Builder::new().spawn_scoped(scope, bound)?;
                 thread
                     .join()
@@ -124,7 +126,7 @@ impl<T> PerNode<T> {
         match &*self.copies {
             [one] => one,
             copies => {
-                let copy = self.copy_of.get(system::current_processor());
+                let copy = self.copy_of.get(processors::current());
                 &copies[copy.copied().unwrap_or(0)]
             }
         }
@@ -147,51 +149,6 @@ impl<T: Clone + Send + Sync> PerNode<T> {
             self.copy_of = nodes.of_each_processor();
         }
         Ok(())
-    }
-}
-
-/// The processors of this process and of the calling thread, by system calls of Linux.
-#[cfg(target_os = "linux")]
-mod system {
-    use std::io;
-
-    use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
-
-    /// Returns whether this process may run on a processor; `None` if the system does not tell.
-    pub(super) fn allowed_processors() -> Option<impl Fn(usize) -> bool> {
-        let allowed = sched_getaffinity(None).ok()?;
-        Some(move |processor| processor < CpuSet::MAX_CPU && allowed.is_set(processor))
-    }
-
-    /// Binds the calling thread to some processors.
-    pub(super) fn bind(processors: &[usize]) -> io::Result<()> {
-        let mut set = CpuSet::new();
-        let known = processors.iter().filter(|&&p| p < CpuSet::MAX_CPU);
-        known.for_each(|&processor| set.set(processor));
-        Ok(sched_setaffinity(None, &set)?)
-    }
-
-    /// The processor on which the calling thread runs.
-    pub(super) fn current_processor() -> usize {
-        sched_getcpu()
-    }
-}
-
-/// A stand-in for systems without these calls. Their machines count as one node, so that no thread is bound and no copy is chosen.
-#[cfg(not(target_os = "linux"))]
-mod system {
-    use std::io;
-
-    pub(super) fn allowed_processors() -> Option<fn(usize) -> bool> {
-        None
-    }
-
-    pub(super) fn bind(_: &[usize]) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    pub(super) fn current_processor() -> usize {
-        0
     }
 }
 
@@ -258,7 +215,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn each_thread_reads_the_copy_of_its_node() {
-        let allowed = system::allowed_processors().unwrap();
+        let allowed = processors::allowed().unwrap();
         let processors: Vec<usize> = (0..MOST_PROCESSORS).filter(|&p| allowed(p)).collect();
         let nodes = Nodes::of_processors(processors.iter().map(|&processor| vec![processor]));
         let mut value = PerNode::one(vec![1, 2, 3]);

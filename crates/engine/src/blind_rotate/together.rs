@@ -7,13 +7,14 @@
 //! fills the set that no thread reads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use tfhe_sbc_core::fft::external_product::Coefficient;
 
 use crate::bootstrap_key::BootstrapKey;
 use crate::cache_aligned::{CacheAligned, cache_aligned};
 use crate::gadget_product::{GadgetProduct, MAX_OUTPUTS, Pieces, gathered};
+use crate::processors;
 use crate::requests::Outputs;
 
 /// The buffers for the digits of every component.
@@ -42,14 +43,17 @@ pub(super) fn turn_by_all_blocks<X: Coefficient>(
             .collect()
     });
     let meeting = Meeting::new(components.div_ceil(each));
-    let (digits, meeting) = (&digits, &meeting);
+    let (digits, meeting, taken) = (&digits, &meeting, &Taken::by_this_thread());
     std::thread::scope(|scope| {
         // If a thread cannot be started, this thread panics while others already wait.
         let _left = meeting.attend();
         let mut parts = acc.chunks_mut(each * size).enumerate();
         let own = parts.next();
         for (part, acc) in parts {
-            scope.spawn(move || turn_part(key, exponents, part * each, acc, digits, meeting));
+            scope.spawn(move || {
+                taken.add_this_thread();
+                turn_part(key, exponents, part * each, acc, digits, meeting);
+            });
         }
         if let Some((_, acc)) = own {
             turn_part(key, exponents, 0, acc, digits, meeting);
@@ -109,6 +113,28 @@ fn turn_part<X: Coefficient>(
     }
 }
 
+/// The processors on which the threads of a rotation began.
+///
+/// Threads that meet at every step take as long as one if they share a processor. Some schedulers start a thread on the processor of the
+/// one that made it, to leave others asleep, and look for another only after some milliseconds: longer than a rotation.
+struct Taken(Mutex<Vec<usize>>);
+
+impl Taken {
+    fn by_this_thread() -> Self {
+        Self(Mutex::new(vec![processors::current()]))
+    }
+
+    /// Adds the processor of the calling thread. If that is taken, the thread moves to one that is not, if there is any.
+    fn add_this_thread(&self) {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = processors::current();
+        if taken.contains(&own) {
+            own = processors::leave(&taken).unwrap_or(own);
+        }
+        taken.push(own);
+    }
+}
+
 /// The number of times that a thread checks for the others before it yields its core: some
 /// microseconds.
 const LOOKS: u32 = 128;
@@ -164,6 +190,30 @@ impl Meeting {
             } else {
                 std::hint::spin_loop();
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_begin_on_processors_of_their_own_where_there_are_enough() {
+        let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
+        let taken = Taken::by_this_thread();
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|| taken.add_this_thread());
+            }
+        });
+        let mut taken = taken.0.into_inner().unwrap();
+        taken.sort_unstable();
+        let mut distinct = taken.clone();
+        distinct.dedup();
+        assert_eq!(taken.len(), threads);
+        if cfg!(target_os = "linux") {
+            assert_eq!(taken, distinct);
         }
     }
 }
