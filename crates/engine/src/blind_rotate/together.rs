@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn threads_begin_on_processors_of_their_own_where_there_are_enough() {
-        let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let taken = Taken::by_this_thread();
         std::thread::scope(|scope| {
             for _ in 1..threads {
