@@ -73,5 +73,11 @@ pub(crate) fn write(path: &Path, contents: &str) -> Result<(), Failure> {
 
 fn did_not_start(name: &str, command: &Command, error: &std::io::Error) -> Failure {
     let program = command.get_program().to_string_lossy();
-    Failure(format!("{name}: {program} did not start: {error}"))
+    let help = match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            "; on Debian, `.ci/install` installs what the checks need, and with `--nightly` what those of the night need"
+        }
+        _ => "",
+    };
+    Failure(format!("{name}: {program} did not start: {error}{help}"))
 }

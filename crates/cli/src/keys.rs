@@ -33,7 +33,10 @@ pub(crate) fn read_file(path: &Path) -> Outcome<Zeroizing<Vec<u8>>> {
 
 /// Reads the key owner's secret key.
 pub(crate) fn read_secret_key(path: &Path) -> Outcome<SecretKey> {
-    SecretKey::from_bytes(&read_file(path)?).explain(path.display())
+    SecretKey::from_bytes(&read_file(path)?).advise(
+        path.display(),
+        "give the secret key that `tfhe-sbc keygen` made",
+    )
 }
 
 /// Reads a public key of a key set.
@@ -47,11 +50,14 @@ pub(crate) fn read_public_key(path: &Path) -> Outcome<DevicePublicKey> {
 /// Reads a server key for integers, ready to compute.
 pub(crate) fn read_server_key(path: &Path) -> Outcome<ServerKey<u64>> {
     let bytes = read_file(path)?;
-    let (message, _) = Message::parse(&bytes).explain(path.display())?;
-    message.expect(Kind::ServerKey).explain(path.display())?;
-    let (parameters, _) = parameters_of(&message).explain(path.display())?;
+    let help = "give the server key that `tfhe-sbc keygen` made";
+    let (message, _) = Message::parse(&bytes).advise(path.display(), help)?;
+    let is_server_key = message.expect(Kind::ServerKey);
+    is_server_key.advise(path.display(), help)?;
+    let parsed = parameters_of(&message);
+    let (parameters, _) = parsed.advise(path.display(), help)?;
     require_integers(path, &parameters)?;
-    let seeded = SeededServerKey::from_bytes(&bytes).explain(path.display())?;
+    let seeded = SeededServerKey::from_bytes(&bytes).advise(path.display(), help)?;
     let bar = progress::bar(
         "preparing the server key",
         SeededServerKey::<u64>::step_count(&parameters),

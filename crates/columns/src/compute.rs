@@ -7,7 +7,7 @@ use tfhe_sbc_core::encoding::BlockEncoding;
 use tfhe_sbc_core::keys::SecretKey;
 use tfhe_sbc_core::lwe::LweCiphertext;
 use tfhe_sbc_core::parameters::Parameters;
-use tfhe_sbc_engine::bootstrap::{Evaluator, Job};
+use tfhe_sbc_engine::bootstrap::{Evaluator, Job, round_len};
 use tfhe_sbc_engine::circuit::{self, Block, Circuit};
 use tfhe_sbc_engine::lookup_table::LookupTable;
 use tfhe_sbc_engine::packing_key::join_flags;
@@ -27,10 +27,6 @@ use crate::node::{Kind, KnownBlock, Node, Op};
 use crate::progress::Progress;
 use crate::record::inputs::sum_plan;
 use crate::record::{Recorder, degree_at, loads_itself};
-
-/// The number of blocks that are switched or lifted between two looks at whether the computation is
-/// called off.
-pub(crate) const AT_A_TIME: usize = 64;
 
 pub(crate) fn check_wanted(progress: &Progress) -> Result<(), Error> {
     match progress.is_cancelled() {
@@ -269,7 +265,7 @@ fn lift(
         })
         .collect();
     let mut lifted = Vec::with_capacity(jobs.len());
-    for jobs in jobs.chunks(AT_A_TIME) {
+    for jobs in jobs.chunks(round_len()) {
         check_wanted(progress)?;
         // Their dimension was checked when they were read.
         let some = evaluator.bootstrap_switched_batch(jobs);
@@ -441,7 +437,7 @@ fn switch(
 ) -> Result<Vec<LweCiphertext<u32>>, Error> {
     let evaluator = Evaluator::new(key);
     let mut switched = Vec::with_capacity(blocks.len().div_ceil(together));
-    for blocks in blocks.chunks(AT_A_TIME * together) {
+    for blocks in blocks.chunks(round_len() * together) {
         check_wanted(progress)?;
         let ciphertexts = ciphertexts_of(blocks, together, key.parameters());
         let some = evaluator.key_switch_batch(&ciphertexts);

@@ -10,13 +10,13 @@ use tfhe_sbc_core::parameters::Parameters;
 use tfhe_sbc_core::public_zeros::PublicZeros;
 use tfhe_sbc_core::random::SeedSequence;
 use tfhe_sbc_core::wire::packed::PackedList;
-use tfhe_sbc_engine::bootstrap::Evaluator;
+use tfhe_sbc_engine::bootstrap::{Evaluator, round_len};
 use tfhe_sbc_engine::packing_key::PackingKey;
 use tfhe_sbc_engine::sanitise::{self, SanitiseError};
 use tfhe_sbc_oracle::sanitising::Sanitising;
 
 use crate::backend::Backend;
-use crate::compute::{AT_A_TIME, can_join, check_wanted, ciphertexts_of};
+use crate::compute::{can_join, check_wanted, ciphertexts_of};
 use crate::computed::Computed;
 use crate::error::Error;
 use crate::mask::Mask;
@@ -139,8 +139,9 @@ impl Sanitiser<'_> {
                 let bit = parameters.block_encoding().encode(i64::from(*truth));
                 let bit = LweCiphertext::trivial(parameters.big_lwe_dimension(), bit);
                 let mut washed = SanitisedBlocks::default();
-                for first in (0..node.len()).step_by(AT_A_TIME) {
-                    let count = AT_A_TIME.min(node.len() - first);
+                let most = round_len();
+                for first in (0..node.len()).step_by(most) {
+                    let count = most.min(node.len() - first);
                     washed.extend(self.wash(&vec![bit.clone(); count], progress)?);
                 }
                 Ok(washed)
@@ -181,7 +182,7 @@ impl Sanitiser<'_> {
         progress: &Progress,
     ) -> Result<SanitisedBlocks, Error> {
         let mut washed = SanitisedBlocks::default();
-        for blocks in blocks.chunks(AT_A_TIME * together) {
+        for blocks in blocks.chunks(round_len() * together) {
             washed.extend(self.wash(
                 &ciphertexts_of(blocks, together, self.parameters()),
                 progress,
@@ -190,7 +191,7 @@ impl Sanitiser<'_> {
         Ok(washed)
     }
 
-    /// Washes at most [`AT_A_TIME`] blocks.
+    /// Washes at most [`round_len`] blocks.
     fn wash(
         &mut self,
         blocks: &[LweCiphertext<u64>],

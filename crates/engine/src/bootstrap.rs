@@ -41,7 +41,7 @@ pub(crate) const BATCHES: usize = 4;
 
 /// The largest number of bootstraps between two moments at which an evaluation can be cancelled, on
 /// the threads of the current rayon pool.
-pub(crate) fn round_len() -> usize {
+pub fn round_len() -> usize {
     BATCHES * rayon::current_num_threads() * LOCKSTEP
 }
 
