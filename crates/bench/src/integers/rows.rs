@@ -31,13 +31,13 @@ pub(super) struct Bar {
 
 /// The bar of operators.
 const OPERATORS: Bar = Bar {
-    floor: 0.40,
-    target: 0.20,
+    floor: 0.22,
+    target: 0.17,
 };
 /// The bar of computations on many integers at once.
 const ANALYTICS: Bar = Bar {
-    floor: 0.30,
-    target: 0.15,
+    floor: 0.10,
+    target: 0.07,
 };
 
 /// The source of the published numbers of bootstraps.
