@@ -146,7 +146,16 @@ pub(crate) fn feedback_text(feedback: bool) -> &'static str {
     }
 }
 
-/// Returns lines that say in which form columns are encrypted, and how many bytes a row takes.
+/// The readings that a column can have, in words.
+fn range_text(column: &Column) -> String {
+    let largest = (1u128 << column.bits) - 1;
+    let [from, to] = [0, largest].map(|code| decimal::decode(column.offset, column.scale, code));
+    let space = if column.unit.is_empty() { "" } else { " " };
+    let scale = column.scale;
+    format!("{from} to {to}{space}{} in steps of {scale}", column.unit)
+}
+
+/// Returns lines that say which readings columns can have and in which form they are encrypted, and how many bytes a row takes.
 pub(crate) fn forms(
     definitions: &[Definition],
     columns: &[Column],
@@ -176,8 +185,9 @@ pub(crate) fn forms(
                 None => "",
             };
             format!(
-                "  {}: {form}{optional}; {} bytes a reading",
+                "  {}: {}; {form}{optional}; {} bytes a reading",
                 column.name,
+                range_text(column),
                 bytes(column.bits_of_a_row(parameters))
             )
         })
@@ -235,17 +245,19 @@ mod tests {
         };
         assert_eq!(
             lines(MESSAGE_2_CARRY_2, "12"),
-            "  a: compact, sums of up to 16,384 rows without a bootstrap; 4 bytes a reading\n  a row \
-             takes 4 bytes, labels and headers not counted"
+            "  a: 0 to 4095 in steps of 1; compact, sums of up to 16,384 rows without a bootstrap; 4 bytes a \
+             reading\n  a row takes 4 bytes, labels and headers not counted"
         );
         let radix = lines(MESSAGE_2_CARRY_2, "12\nuse = 'radix'");
         assert!(
-            radix.starts_with("  a: radix blocks; 9 bytes a reading\n"),
+            radix.starts_with("  a: 0 to 4095 in steps of 1; radix blocks; 9 bytes a reading\n"),
             "{radix}"
         );
         let wide = lines(MESSAGE_2_CARRY_2, "50");
         assert!(
-            wide.starts_with("  a: radix blocks, the form of 50 bits under 'message_2_carry_2'"),
+            wide.contains(
+                "in steps of 1; radix blocks, the form of 50 bits under 'message_2_carry_2'"
+            ),
             "{wide}"
         );
         let bits = lines(BOOLEAN_1024, "12");

@@ -122,21 +122,21 @@ fn columns_of_every_use_give_the_same_answers() {
     };
     let told = encrypt("columns.toml", "default.tsbc");
     for words in [
-        "level: compact, sums of up to 16,384 rows without a bootstrap; 3 bytes a reading",
+        "level: -2 to 5.5 m in steps of 0.5; compact, sums of up to 16,384 rows without a bootstrap; 3 bytes a reading",
         "a row takes 6.25 bytes",
     ] {
         assert!(told.contains(words), "{told}");
     }
     let told = encrypt("radix.toml", "radix.tsbc");
     for words in [
-        "flow: radix blocks; 4.5 bytes a reading",
+        "flow: 0 to 63 in steps of 1; radix blocks; 4.5 bytes a reading",
         "a row takes 7.5 bytes",
     ] {
         assert!(told.contains(words), "{told}");
     }
     let told = encrypt("compact.toml", "compact.tsbc");
     assert!(
-        told.contains("level: compact, sums of up to 2 rows"),
+        told.contains("level: -2 to 5.5 m in steps of 0.5; compact, sums of up to 2 rows"),
         "{told}"
     );
     let kind = |readings: &str| {
