@@ -75,7 +75,7 @@ fn did_not_start(name: &str, command: &Command, error: &std::io::Error) -> Failu
     let program = command.get_program().to_string_lossy();
     let help = match error.kind() {
         std::io::ErrorKind::NotFound => {
-            "; on Debian, `.ci/install` installs what the checks need, and with `--nightly` what those of the night need"
+            "; on Debian, `.ci/install` installs what the checks need, and `.ci/install --nightly` what the nightly ones need"
         }
         _ => "",
     };
